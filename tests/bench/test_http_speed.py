@@ -35,7 +35,8 @@ from toolc.model.plan import Profile
 from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.egress.broker import Broker, Egress
+from toolc.runtime.egress.broker import Broker
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.sandboxed.http_call import prepare_http_call
 from toolc.runtime.secrets.redaction import CallSecrets
 from toolc.runtime.wire.call_loop import ListenerTime, WireLoop

@@ -22,7 +22,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Exec, Plan, Profile
 from toolc.model.spec.sandbox import Destination, MinIsolation
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.egress.broker import Egress
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.wire.call_loop import converse
 from toolc.sandbox.interface import Engine, EngineSandbox
 

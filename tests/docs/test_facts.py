@@ -27,7 +27,7 @@ from toolc.runtime.agents import agent
 from toolc.runtime.agents.broker_transport import MAX_RESPONSE
 from toolc.runtime.agents.turns import ATTEMPTS, MAX_WAIT_SECONDS
 from toolc.runtime.composite.composite import MAX_PARALLEL
-from toolc.runtime.egress import broker
+from toolc.runtime.egress import broker, egress_options
 from toolc.runtime.sandboxed.result_files import MAX_FILES
 from toolc.runtime.wire import call_loop
 from toolc.runtime.workspace.transaction import journal, lock
@@ -173,7 +173,7 @@ def test_documented_connection_limits_match_the_code() -> None:
     assert table["concurrent connections; total connections"] == [f"{MAX_CONNECTIONS}; {broker.MAX_CALL_CONNECTIONS:,}"]
     assert table["bytes in both directions together"] == [f"{broker.MAX_BYTES >> 30} GiB"]
     assert table["time to resolve a name and connect"] == [f"{broker.CONNECT_SECONDS:g} s"]
-    assert table["time without data on a connection"] == [f"{broker.IDLE_SECONDS:g} s"]
+    assert table["time without data on a connection"] == [f"{egress_options.IDLE_SECONDS:g} s"]
     assert f"first {broker.MAX_LISTED} connections" in text_of("guides/network-access")
     assert call_loop.DELIVERY_SECONDS == 1
 

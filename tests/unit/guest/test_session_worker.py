@@ -14,7 +14,7 @@ from toolc.model.result import Outcome
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.call_details import Timing
-from toolc.runtime.egress.broker import Egress
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.pool.pool import Lease
 from toolc.runtime.sessions.sandbox_server import SandboxServer
 from toolc.runtime.wire.session import EndedError, SessionCall

@@ -17,7 +17,8 @@ from toolc.model.spec.sandbox import Destination
 from toolc.model.text import render_size
 from toolc.runtime.agents.model import ModelError, failed_status
 from toolc.runtime.cancellation import Deadline, InterruptedWaitError
-from toolc.runtime.egress.broker import Broker, Egress
+from toolc.runtime.egress.broker import Broker
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.egress.transport import ConnectionRequest, RefusedError
 from toolc.runtime.http.exchange import Exchange
 from toolc.runtime.http.request import MAX_REQUEST_BODY, parse_url, request

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Final, TypeAlias
 
-from toolc.dataclass import dataclass, field
 from toolc.guest import frames
 from toolc.guest.flow_control import window
 from toolc.guest.frames import ProtocolError
@@ -22,19 +21,16 @@ from toolc.model.plan import LOCALHOST
 from toolc.model.result import ConnectionAttempt
 from toolc.model.spec.sandbox import Destination
 from toolc.runtime.egress.connection import EgressConnection
+from toolc.runtime.egress.egress_options import EXPIRY_SECONDS, Egress, Listener
 from toolc.runtime.egress.egress_policy import LOOPBACK, Decision, admit, decide
 from toolc.runtime.egress.polling import Polling, ResolvedHost, Resolver
 from toolc.runtime.egress.transport import ConnectionRequest, RefusalKind, RefusedError
-from toolc.runtime.secrets.redaction import Redactor
 
 MAX_LISTED: Final = 256
 """The maximum number of connections and of refusals that are listed. Any more are only counted.
 
 The list goes to logs, and a tool can make thousands of attempts.
 """
-
-Listener: TypeAlias = Callable[[ConnectionAttempt], None]
-"""Called with every connection that was made, was refused, or failed."""
 
 MAX_CALL_CONNECTIONS: Final = 16 * 1024
 """The number of connections that one call may make.
@@ -64,18 +60,6 @@ ADDRESS_SECONDS: Final = 5.0
 A reachable server answers within a few round trips, and the remaining addresses need time too.
 """
 
-IDLE_SECONDS: Final = 300.0
-"""How long a connection of a tool may be idle in both directions, in seconds. Proxies often have the same limit.
-
-The timeout of most calls is shorter.
-"""
-
-EXPIRY_SECONDS: Final = 1.0
-"""The interval between checks for connections that have waited too long, in seconds.
-
-The limits themselves are at least 5 seconds.
-"""
-
 MAX_OUT: Final = 64 * 1024
 """The number of unsent bytes for the guest at which the broker stops reading from servers.
 
@@ -90,9 +74,6 @@ An honest guest reads the responses before it sends more requests.
 
 Write: TypeAlias = Callable[[memoryview], int]
 """Sends as much as fits now, and returns the number of bytes."""
-
-RequestHandler: TypeAlias = Callable[[bytes], ConnectionRequest]
-"""Creates the connection for the payload of a REQUEST frame. Raises ``RefusedError`` or ``ProtocolError``."""
 
 
 def parse_open_request(payload: bytes) -> ConnectionRequest:
@@ -170,19 +151,6 @@ class ConnectionLog:
     def notify(self, connection: EgressConnection) -> None:
         """Pass a decision to the listener. Raises the listener's exception."""
         self._listener(connection.attempt(monotonic()))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Egress:
-    """The listener for connections, the handler of REQUEST frames, and the redactor of secrets.
-
-    ``idle_seconds`` is how long a connection may be idle in both directions.
-    """
-
-    on_attempt: Listener = lambda _: None
-    requests: RequestHandler | None = None
-    redactor: Redactor = field(default_factory=Redactor)
-    idle_seconds: float = IDLE_SECONDS
 
 
 class Broker:

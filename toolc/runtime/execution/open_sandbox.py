@@ -22,7 +22,7 @@ from toolc.model.spec.sandbox import Limits, SandboxSpec
 from toolc.model.spec.tool import ToolSpec
 from toolc.policy.rules import enforce_policies
 from toolc.runtime.call_details import Timing, identity
-from toolc.runtime.egress.broker import Egress
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.execution.admission import check_admission, policies_of
 from toolc.runtime.execution.batch import new_call_id
 from toolc.runtime.sandboxed.options import (

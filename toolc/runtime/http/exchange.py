@@ -14,7 +14,8 @@ from toolc.guest import frames
 from toolc.model.json_schema import parse_json
 from toolc.model.result import ConnectionAttempt
 from toolc.runtime.cancellation import Deadline
-from toolc.runtime.egress.broker import EXPIRY_SECONDS, Broker
+from toolc.runtime.egress.broker import Broker
+from toolc.runtime.egress.egress_options import EXPIRY_SECONDS
 from toolc.runtime.egress.transport import ConnectionRequest, RefusedError
 
 

@@ -36,7 +36,7 @@ from toolc.runtime.argument_binding import validate_result
 from toolc.runtime.call_details import Timing, coerced, identity, measurements, sandbox_details
 from toolc.runtime.caller import CallContext, ignore_event
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.egress.broker import Egress, RequestHandler
+from toolc.runtime.egress.egress_options import Egress, RequestHandler
 from toolc.runtime.output.progress import EventEmitter
 from toolc.runtime.output.shown_result import show_result
 from toolc.runtime.output.truncation import STORED_STREAM_BYTES, fit_result, truncate_result

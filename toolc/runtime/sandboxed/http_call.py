@@ -11,7 +11,7 @@ from toolc.model.http_plan import HttpCall
 from toolc.model.plan import Mount, Plan
 from toolc.model.spec.sandbox import SecretSpec
 from toolc.model.text import render_size
-from toolc.runtime.egress.broker import RequestHandler
+from toolc.runtime.egress.egress_options import RequestHandler
 from toolc.runtime.egress.transport import RefusedError
 from toolc.runtime.http.broker import HttpBroker
 from toolc.runtime.http.message import libraries

@@ -19,7 +19,7 @@ from toolc.model.spec.sandbox import SandboxSpec, WorkspaceMode
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.text import printable
 from toolc.runtime.call_details import Timing
-from toolc.runtime.egress.broker import Egress
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.pool.pool import Lease
 from toolc.runtime.sandboxed.interruption import unanswered
 from toolc.runtime.sandboxed.options import CallOptions, build_guest_arguments, limit_ms, profile_of, select_approved

@@ -9,7 +9,7 @@ from toolc.model.call import BoundCall
 from toolc.model.errors import UsageError
 from toolc.model.spec.code_backends import PluginBackend
 from toolc.model.spec.tool import ToolSpec
-from toolc.runtime.egress.broker import Egress
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.sandboxed.interruption import unanswered
 from toolc.runtime.sandboxed.options import CallOptions, limit_ms, profile_of
 from toolc.runtime.sessions.sandbox_server import PluginCalls, start_request

@@ -13,7 +13,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan
 from toolc.model.result import Outcome
 from toolc.runtime.call_details import Timing, sandbox_details
-from toolc.runtime.egress.broker import Egress
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.sessions.sandbox_server import Start
 from toolc.runtime.wire.call_loop import converse
 from toolc.runtime.wire.readiness import await_ready

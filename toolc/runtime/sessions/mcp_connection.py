@@ -16,7 +16,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.plan import McpCall, Plan, Programs
 from toolc.model.result import Capture, ConnectionAttempt, Outcome
 from toolc.runtime.call_details import Timing
-from toolc.runtime.egress.broker import Egress
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.output.guest_streams import ByteOutput
 from toolc.runtime.secrets.redaction import Redactor
 from toolc.runtime.sessions.mcp_client import McpClient

@@ -32,7 +32,8 @@ from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.http_backend import Method
 from toolc.model.text import printable, shorten
 from toolc.runtime.cancellation import Cancellation, Deadline, InterruptedWaitError
-from toolc.runtime.egress.broker import Broker, Egress
+from toolc.runtime.egress.broker import Broker
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.egress.transport import ConnectionRequest, RefusedError
 from toolc.runtime.http.broker import HttpBroker
 from toolc.runtime.http.exchange import Exchange

@@ -32,7 +32,7 @@ from toolc.model.result import Capture, ConnectionAttempt, Ending, Outcome, Usag
 from toolc.model.text import printable, shorten
 from toolc.runtime.call_details import Timing
 from toolc.runtime.cancellation import Cancellation, Deadline, InterruptedWaitError
-from toolc.runtime.egress.broker import Egress
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.output.guest_streams import REPLY_SLACK
 from toolc.runtime.output.progress import ProgressReporter
 from toolc.runtime.sessions.mcp_client import McpClient

@@ -26,7 +26,7 @@ from toolc.model.plan import McpCall, Plan, PluginCall
 from toolc.model.result import Outcome
 from toolc.runtime.call_details import Timing
 from toolc.runtime.cancellation import FairLock
-from toolc.runtime.egress.broker import Egress
+from toolc.runtime.egress.egress_options import Egress
 
 if TYPE_CHECKING:
     from toolc.runtime.sessions.sandbox_server import Start

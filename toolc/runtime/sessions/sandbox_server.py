@@ -30,7 +30,7 @@ from toolc.model.plan import Exec, McpCall, Plan, PluginCall, Profile, PythonCal
 from toolc.model.result import Capture, Outcome
 from toolc.model.spec.sandbox import EnvVar
 from toolc.runtime.call_details import Timing, sandbox_details
-from toolc.runtime.egress.broker import Egress
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.output.progress import ProgressLines
 from toolc.runtime.pool.pool import Lease
 from toolc.runtime.sessions.programs import ProgramRequest, ProgramTable

@@ -25,7 +25,8 @@ from toolc.model.result import ConnectionAttempt
 from toolc.model.text import render_size
 from toolc.runtime.call_details import Timing, sandbox_details
 from toolc.runtime.cancellation import Cancellation, poll_ms
-from toolc.runtime.egress.broker import Broker, Egress
+from toolc.runtime.egress.broker import Broker
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.sessions.programs import (
     OnOutput,
     ProgramEnd,

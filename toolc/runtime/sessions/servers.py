@@ -7,7 +7,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.plan import McpCall, Plan
 from toolc.model.result import Outcome
 from toolc.runtime.call_details import Timing
-from toolc.runtime.egress.broker import Egress
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.sessions.sandbox_server import SandboxServer, Start
 from toolc.runtime.wire.session import EndedError, SessionCall
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from time import monotonic
-from typing import Final, ParamSpec
+from typing import TYPE_CHECKING, Final, ParamSpec
 
 from toolc.dataclass import dataclass, field, replace
 from toolc.guest.frames import ProtocolError
@@ -19,11 +19,14 @@ from toolc.model.plan import Mount, Plan
 from toolc.model.result import REPLACEMENT, Content, Ending, Outcome
 from toolc.model.text import render_size
 from toolc.runtime.cancellation import Cancellation, poll_ms
-from toolc.runtime.egress.broker import EXPIRY_SECONDS, Broker, Egress
+from toolc.runtime.egress.egress_options import EXPIRY_SECONDS, Egress
 from toolc.runtime.output.progress import OutputSink, UpdateSink
 from toolc.runtime.wire.protocol import CallTooLargeError, Conversation
 from toolc.runtime.workspace.growth import INTERVAL_SECONDS, WorkspaceGrowth
 from toolc.sandbox.interface import EngineSandbox
+
+if TYPE_CHECKING:
+    from toolc.runtime.egress.broker import Broker
 
 START_SECONDS: Final = 60.0
 """How long a guest may take from its first byte to READY, in seconds.
@@ -127,6 +130,8 @@ def converse(  # noqa: PLR0913  one parameter per option
         loop = WireLoop(sandbox, conversation, cancellation, listener_time, growth=growth, stops=stops)
         if not plan.allow:
             return loop.run(workspace, timeout_ms)
+        from toolc.runtime.egress.broker import Broker  # lazy: +4 ms; most calls have no network
+
         egress = replace(egress, on_attempt=listener_time.measure(egress.on_attempt))
         with closing(Broker(plan.allow, conversation.outgoing, egress, sandbox.write)) as broker:
             conversation.connections = loop.broker = broker

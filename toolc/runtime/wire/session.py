@@ -21,7 +21,8 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Plan
 from toolc.model.result import Capture, ConnectionAttempt, Content, Ending, Outcome
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.egress.broker import Broker, Egress
+from toolc.runtime.egress.broker import Broker
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.output.guest_streams import TextSink
 from toolc.runtime.output.progress import OutputSink, ProgressReporter, UpdateSink
 from toolc.runtime.wire.call_loop import DELIVERY_SECONDS, ListenerTime, StreamEndError, WireLoop, ignore_progress

@@ -22,7 +22,7 @@ from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import EnvVar, Limits
 from toolc.runtime.call_details import Timing
 from toolc.runtime.cancellation import Cancellation
-from toolc.runtime.egress.broker import Egress
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.pool.pool import Lease
 from toolc.runtime.sessions import sandbox_session
 from toolc.runtime.sessions.programs import ProgramEnd, ProgramRequest, TerminalSize

@@ -19,7 +19,7 @@ from toolc.runtime.agents.broker_transport import EgressTransport
 from toolc.runtime.agents.model import ModelError
 from toolc.runtime.agents.turns import open_api
 from toolc.runtime.cancellation import Cancellation, Deadline, InterruptedWaitError
-from toolc.runtime.egress import broker
+from toolc.runtime.egress import broker, egress_options
 from toolc.runtime.egress.transport import RefusedError
 from toolc.runtime.http import exchange
 from toolc.runtime.secrets.redaction import CallSecrets, Redactor
@@ -68,7 +68,7 @@ def test_a_model_may_think_for_longer_than_a_connection_of_a_tool_may_be_idle(mo
         if is_late.is_set():
             # The second time, the first check after the delay is over.
             was_served.set() if was_late.is_set() else was_late.set()
-        return monotonic() + 2 * broker.IDLE_SECONDS * is_late.is_set()
+        return monotonic() + 2 * egress_options.IDLE_SECONDS * is_late.is_set()
 
     def think(_: Request, connection: socket.socket) -> None:
         is_late.set()

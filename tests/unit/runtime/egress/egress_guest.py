@@ -17,7 +17,8 @@ from toolc.guest.frames import FrameReader, encode
 from toolc.model.destinations import parse_destination
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ConnectionAttempt
-from toolc.runtime.egress.broker import Broker, Egress, RequestHandler
+from toolc.runtime.egress.broker import Broker
+from toolc.runtime.egress.egress_options import Egress, RequestHandler
 from toolc.runtime.egress.transport import ConnectionRequest
 from toolc.runtime.secrets.redaction import Redactor
 

@@ -11,7 +11,7 @@ from egress_guest import ScriptedGuest, connected, echo, flood, openssl_hello, r
 from toolc.guest import frames
 from toolc.guest.frames import ProtocolError
 from toolc.model.json_schema import JsonValue
-from toolc.runtime.egress import broker, polling
+from toolc.runtime.egress import broker, egress_options, polling
 from toolc.runtime.egress.polling import ResolvedHost
 from toolc.runtime.egress.transport import ConnectionRequest, RefusedError
 from toolc.runtime.secrets.redaction import Redactor
@@ -353,7 +353,7 @@ def test_an_idle_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock(monkeypatch)
     with tcp(echo) as port, ScriptedGuest(f"127.0.0.1:{port}") as guest:
         stream = guest.connect("127.0.0.1", port)
-        clock.now += broker.IDLE_SECONDS + 2
+        clock.now += egress_options.IDLE_SECONDS + 2
         assert guest.closed(stream) == {"reason": "no data was transferred for 300 seconds", "kind": "timeout"}
 
 

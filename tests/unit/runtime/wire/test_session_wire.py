@@ -11,7 +11,7 @@ from toolc.guest.frames import FrameReader, encode
 from toolc.model.errors import SandboxDiedError
 from toolc.model.plan import Plan, Profile, PythonCall
 from toolc.model.result import Capture
-from toolc.runtime.egress.broker import Egress
+from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.sessions.sandbox_server import call_function
 from toolc.runtime.wire.session import EndedError, SessionCall, SessionWire
 from toolc.sandbox.interface import SocketStream
