@@ -26,7 +26,7 @@ settings.register_profile("toolc", deadline=None, print_blob=True, suppress_heal
 settings.load_profile("toolc")
 
 INTEGRATIONS: Final = (
-    "docker+gvisor", "oci user", ", warm", ", fork", "tests/soak/", "tests/integration/slow/", "[a fork bomb ends",
+    "docker+gvisor", "oci user", ", warm", ", fork", "tests/soak/", "tests/integration/slow/", "[a fork bomb",
 )  # fmt: skip
 """Parts of the IDs of tests that get the marker ``integrations``: second configurations of an engine, folders, and a
 call that takes 40 seconds."""

@@ -60,7 +60,8 @@ def test_no_call_runs_twice_although_the_batch_is_killed_three_times(tmp_path: P
     assert [each["id"] for each in results] == [f"c{number}" for number in range(COUNT)]
     status = Counter(each["status"] for each in results)
     assert status["ok"] + status["unknown"] == COUNT
-    assert status["unknown"] <= 3 * 4
+    # At each kill, 4 calls run, and as many more are recorded and wait for a thread.
+    assert status["unknown"] <= 3 * (4 + 4)
     words = Counter((tmp_path / "words.txt").read_text().split())
     assert max(words.values()) == 1, "a call ran twice"
     assert {each["result"]["content"][0]["text"].strip() for each in results if "result" in each} <= {*words}

@@ -141,7 +141,7 @@ def test_nothing_of_the_calls_is_left_after_a_kill_and_the_next_start(tmp_path: 
         states = toolc(tmp_path, "serve", "--status")
         assert (json.loads(states)["pid"], json.loads(states)["calls"]) == (server.process.pid, [])
         assert httpx2.get(f"{server.url}/api/v1/calls").json() == {"calls": []}
-    assert f".{killed}." not in toolc(tmp_path, "gc", "--dry-run", "--json")
+    wait_until(lambda: f".{killed}." not in toolc(tmp_path, "gc", "--dry-run", "--json"))
 
 
 def test_tasks_end_with_a_killed_server(tmp_path: Path) -> None:
