@@ -33,7 +33,7 @@ call that takes 40 seconds."""
 
 LATER: Final = frozenset({
     "test_answers_after_edits.py", "test_docker_deadlines.py", "test_docker_restart.py", "test_plugin_examples.py",
-    "test_schemas_on_wire.py", "test_sdk_acceptance.py", "test_spec_schema.py",
+    "test_schemas_on_wire.py", "test_sdk_acceptance.py", "test_spec_schema.py", "test_tools_of_frameworks.py",
 })  # fmt: skip
 """Files whose tests get this marker too, because they take long."""
 

@@ -50,6 +50,7 @@ def test_import_writes_a_working_spec(folder: Path) -> None:
     assert (ran.returncode, ran.stdout) == (0, "hello\n")
 
 
+@pytest.mark.integrations
 def test_another_import_keeps_edits_and_takes_what_changed(folder: Path) -> None:
     assert import_mcp(folder).returncode == 0
     place = folder / "notes.yaml"
@@ -83,6 +84,7 @@ def test_a_server_at_a_url_is_imported_without_a_sandbox(folder: Path) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.integrations
 def test_suspicious_texts_are_reported_and_hidden_characters_left_out(folder: Path) -> None:
     result = import_mcp(folder, mode="unicode")
     assert "act: " in result.stderr
@@ -170,6 +172,7 @@ def test_refresh_says_whether_servers_still_define_their_tools_as_approved(folde
     )
 
 
+@pytest.mark.integrations
 def test_a_server_with_a_lock_file_does_not_list_changed_tools(folder: Path) -> None:
     locked(folder)
     become(folder, "annotations")
