@@ -23,7 +23,7 @@ from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.runtime.workspace.mount import mount
 from toolc.serve.mcp_clients import McpClient, mcp_clients
-from toolc.serve.offered import check_search, needing_workspace
+from toolc.serve.offered import check_denied, check_search, needing_workspace
 
 _URL: Final = "http://127.0.0.1:8000/mcp"
 _VARIABLE: Final = "TOOLC_TOKEN"
@@ -108,6 +108,7 @@ def _stdio_entry(client: McpClient, name: str, arguments: Sequence[str]) -> Json
     context = serve.command.make_context("toolc serve", [*arguments])
     options = [*_absolute(context)]
     folder, registry = context.params["workspace"], open_tools(context.params["target"], context.params["builtin"])
+    check_denied(registry, context.params["denied"])
     check_search(registry, context.params["direct"], is_on=context.params["search"])
     if folder is None and needing_workspace(registry):
         folder = repository_top(Path.cwd())

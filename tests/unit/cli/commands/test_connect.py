@@ -149,10 +149,20 @@ def test_a_url_replaces_the_command_and_keeps_the_keys_of_the_user(client: McpCl
 def test_the_client_gets_absolute_paths_and_the_options_of_serve(project: Path) -> None:
     (project / "secrets").write_text("", encoding="utf-8")
     assert toolc("lock", "specs").exit_code == 0
-    options = ["--toolset", "words", "--deny", "network", "--locked", "--secrets", "secrets", "--workspace", "specs"]
+    options = [
+        "--toolset",
+        "words",
+        "--deny",
+        "count_words",
+        "--locked",
+        "--secrets",
+        "secrets",
+        "--workspace",
+        "specs",
+    ]
     printed = toolc("connect", "cursor", "./specs", *options).stdout
     assert json.loads(printed)["mcpServers"]["toolc"]["args"] == [
-        "serve", f"{project}/specs", "--toolset", "words", "--deny", "network", "--workspace", f"{project}/specs",
+        "serve", f"{project}/specs", "--toolset", "words", "--deny", "count_words", "--workspace", f"{project}/specs",
         "--secrets", f"{project}/secrets", "--lock", f"{project}/toolc.lock",
     ]  # fmt: skip
 
@@ -244,12 +254,13 @@ def test_a_folder_and_bytes_that_are_not_text_are_refused(project: Path) -> None
         (["specs", "--locked"], "--locked: there is no toolc.lock here"),
         (["specs", "--workspace", "/"], "/"),
         (["specs", "--direct", "count_words"], "--direct needs --search"),
+        (["specs", "--deny", "typo"], "--deny 'typo' is neither the name nor a tag of a tool"),
         (["specs", "--search", "--direct", "typo"], "--direct 'typo' is neither the name nor a tag of a tool"),
         (["specs", "--name", "a b"], "--name 'a b' is not the name of a server"),
         (["specs", "--token-variable", "TOKEN"], "--token-variable needs --http"),
         (["specs", "--remove"], "--remove takes no TARGET or options of serve; remove specs"),
         (["specs", "--http=localhost"], "--http takes no TARGET or options of serve; remove specs"),
-        (["specs", "--deny", "$HOME"], "the client may replace the $ in the command"),
+        (["specs", "--toolset", "$HOME"], "the client may replace the $ in the command"),
         (
             ["--http", "https://ada:secret@example.com"],
             "is not the URL of a server; write e.g. http://127.0.0.1:8000/mcp",
