@@ -32,6 +32,9 @@ ALLOWED: Final = ("tmp/toolc-1234", "state/toolc", "state/toolc/scratch")
 LOCKS: Final = "tmp/toolc-1234/locks"
 """The folder of the workspaces' locks: the empty file of a killed process is removed by the next commit there."""
 
+RUNTIMES: Final = "store/runtimes"
+"""The version of runc, which later processes need."""
+
 PAUSE_SECONDS: Final = 0.02
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
@@ -100,7 +103,9 @@ class Owned:
     def _given(self) -> Iterator[str]:
         known = {*ALLOWED, *self.before.given}
         yield from (
-            f"given folder: {path}" for path in _given(self.top) if path not in known and not path.startswith(LOCKS)
+            f"given folder: {path}"
+            for path in _given(self.top)
+            if path not in known and not path.startswith((LOCKS, RUNTIMES))
         )
 
     def _mounts(self) -> Iterator[str]:
