@@ -26,7 +26,7 @@ TOPS: Final = tuple(Path(name) for name in ("/run/toolc", "/sys/fs/cgroup", "/ru
 GIVEN: Final = ("tmp", "state", "store", "cache")
 """The folders in environment variables such as ``XDG_STATE_HOME``."""
 
-ALLOWED: Final = ("tmp/toolc-1234", "state/toolc", "state/toolc/scratch")
+ALLOWED: Final = ("tmp/toolc-1234", "state/toolc", "state/toolc/scratch", "store/scratch")
 """The empty folders that every process may leave: owners create their own folders inside."""
 
 LOCKS: Final = "tmp/toolc-1234/locks"
