@@ -77,7 +77,7 @@ def _json_or_yaml(data: bytes) -> JsonValue:
     if data.lstrip()[:1] == b"{":
         with suppress(ValueError):  # YAML can start with '{' too
             return decode_json(data)
-    value: JsonValue = yaml.load(data.decode("utf-8-sig"), Loader=_Loader)  # noqa: S506
+    value: JsonValue = yaml.load(data.decode("utf-8-sig"), Loader=_Loader)  # noqa: S506  it is a CSafeLoader
     return value
 
 
