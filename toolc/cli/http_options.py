@@ -101,17 +101,7 @@ class HttpOptions:
     def settings(self) -> HttpSettings | None:
         """Return the settings of the server, or None without ``--http``. Raises ``UsageError``."""
         if self.address is None:
-            if (
-                self.hosts
-                or self.tls_cert
-                or self.proxies
-                or self.base_path
-                or self.require_token
-                or self.config
-                or self.metrics_address
-                or self.results
-                or self.watch
-            ):
+            if any(getattr(self, each) for each in self.__slots__ if each not in {"confirm", "drain"}):
                 raise UsageError(
                     "--allowed-host, --tls-cert, --proxy, --base-path, --require-token, --tests, --watch, --config and "
                     "--metrics-address need --http"

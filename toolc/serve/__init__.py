@@ -24,7 +24,7 @@
 - ``status``: asks running servers for their state, and for links. Public: ``read_states``, ``request_links``,
   ``status_folder``.
 - ``tasks``: long calls as tasks (SEP-2663).
-- ``tokens``: the tokens of clients, stored as digests. Public: ``Token``, ``TokenFile``.
+- ``tokens``: the tokens of clients, stored as digests. Public: ``Token``, ``TokenFile``, ``digest_of``.
 
 May import: ``client`` and every package below it.
 """

@@ -81,7 +81,7 @@ class TokenFile:
 
         If the file cannot be read, no token is valid, and the log says why.
         """
-        digest, found = _digest(secret), None
+        digest, found = digest_of(secret), None
         for token in self._valid().values():
             if hmac.compare_digest(token.digest, digest):
                 found = token
@@ -100,7 +100,7 @@ class TokenFile:
         secret = f"{_PREFIX}{token_urlsafe(32)}"
         now = datetime.now(UTC)
         token = Token(
-            name=name, digest=_digest(secret), role=role, tags=tags, created=int(now.timestamp()),
+            name=name, digest=digest_of(secret), role=role, tags=tags, created=int(now.timestamp()),
             expires=None if days is None else int((now + timedelta(days=days)).timestamp()),
         )  # fmt: skip
         with self._changing() as tokens:
@@ -136,7 +136,8 @@ class TokenFile:
                 file.write(json.dumps({"tokens": entries}, indent=1).encode())
 
 
-def _digest(secret: str) -> str:
+def digest_of(secret: str) -> str:
+    """Return the digest under which a secret is stored, so that no comparison takes as long as it matches."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,8 +1,7 @@
 """Tools over HTTP: ``/mcp``, ``/api/v1``, and the checks that every request passes before it reaches a tool.
 
-- ``api``: the routes of ``/api/v1``. Public: ``Api``.
+- ``api``: the routes of ``/api/v1``, and their OpenAPI document (``api.json``). Public: ``Api``, ``api_document``.
 - ``api_calls``: calls over ``/api/v1``, their events and results. Public: ``ApiCalls``.
-- ``api_document``: the OpenAPI document of ``/api/v1``.
 - ``catalog_api``: ``/catalog`` and ``/review`` for the page. Public: ``CatalogApi``.
 - ``settings``: the address, and the hosts and origins that requests may name. Public: ``ConfirmMode``,
   ``HttpSettings``, ``parse_settings``.
@@ -11,7 +10,7 @@
 - ``gate``: Host, Origin, authentication, rates and the size of requests. Public: ``LOCAL``, ``Gate``, ``Caller``.
 - ``jwt_callers``: who sends a JWT, and what its scopes allow.
 - ``sign_in``: links to sign in to the page, sessions, and their route. Public: ``Session``, ``SignIn``.
-- ``problems``: errors as problem documents (RFC 9457). Public: ``not_reviewer``, ``problem``, ``retry_later``.
+- ``problems``: errors as problem documents (RFC 9457). Public: ``problem``, ``retry_later``.
 - ``mcp_endpoint``: streamable HTTP of MCP, and streams that a client can resume.
 - ``page``: the files of the page at ``/``, and its Content-Security-Policy. Public: ``page_routes``.
 - ``reload``: later generations of the tools, on SIGHUP and with ``--watch``. Public: ``Reloader``.

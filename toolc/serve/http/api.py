@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import anyio
 from anyio.abc import TaskGroup
@@ -16,20 +17,23 @@ from starlette.routing import Route
 from toolc.client.executor import Executor
 from toolc.client.serialization import result_to_json
 from toolc.model.call import Allow, Deny
-from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.tool import ToolSpec
 from toolc.providers.mcp import hints
+from toolc.providers.openapi import document
 from toolc.serve.confirmations import Confirmations
 from toolc.serve.http.api_calls import ApiCall, ApiCalls
-from toolc.serve.http.api_document import api_document
-from toolc.serve.http.gate import BODY, user_of
-from toolc.serve.http.problems import not_reviewer, problem, retry_later
+from toolc.serve.http.gate import BODY, reviewer_of, user_of
+from toolc.serve.http.problems import problem
 from toolc.serve.http.settings import HttpSettings
 from toolc.serve.served_client import QuotaError
 
-PREFIX = "/api/v1"
+PREFIX: Final = "/api/v1"
+
+# The names of its operations start with an underscore, unlike those of tools.
+_DOCUMENT: Final = Path(__file__).with_suffix(".json")
+_PARTS: Final = "#/components"
 
 
 class Api:
@@ -70,10 +74,7 @@ class Api:
 
     async def _definitions(self, request: Request) -> Response:
         executor, name = user_of(request).client.executor, request.path_params["name"]
-        try:
-            return JSONResponse({"tools": executor.definitions(name), "options": executor.request_options(name)})
-        except UsageError as error:
-            return problem(404, str(error))
+        return JSONResponse({"tools": executor.definitions(name), "options": executor.request_options(name)})
 
     async def _call(self, request: Request) -> Response:
         user, client = user_of(request), user_of(request).client
@@ -88,9 +89,9 @@ class Api:
             return _answered(failure("invalid_args", arguments))
         try:
             reservation = client.reserve()
-        except QuotaError as error:
+        except QuotaError:
             await refused("quota")
-            return retry_later(503 if client.calls.is_closing else 429, str(error), error.seconds)
+            raise
         if "respond-async" in request.headers.get("prefer", "").replace(",", " ").split():
             assert self.tasks is not None
             call: ApiCall = await self.tasks.start(self._calls.start, user, tool.name, arguments, reservation)
@@ -134,25 +135,40 @@ class Api:
         return StreamingResponse(stream(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
     async def _questions(self, request: Request) -> Response:
-        user = user_of(request)
-        if user.caller.role != "reviewer":
-            return not_reviewer()
-        waiting = self._confirmations.waiting(user.caller.name)
+        waiting = self._confirmations.waiting(reviewer_of(request))
         return JSONResponse({"confirmations": [each.to_json() for each in waiting]})
 
     async def _answer(self, request: Request) -> Response:
-        user = user_of(request)
-        if user.caller.role != "reviewer":
-            return not_reviewer()
-        given = _arguments(request.scope[BODY])
+        reviewer, given = reviewer_of(request), _arguments(request.scope[BODY])
         changed = None if isinstance(given, str) else given.get("arguments")
         if isinstance(given, str) or not isinstance(given.get("allow"), bool) or not isinstance(changed, dict | None):
             forms = '{"allow": true}, {"allow": true, "arguments": {…}} or {"allow": false, "reason": "…"}'
             return _answered(failure("invalid_args", f"send {forms}"))
         decision = Allow(changed) if given["allow"] else Deny(str(given.get("reason") or ""))
-        if not self._confirmations.answer(request.path_params["id"], user.caller.name, decision):
+        if not self._confirmations.answer(request.path_params["id"], reviewer, decision):
             return problem(404, "no call of another client waits for this confirmation; it may have been answered")
         return Response(status_code=204)
+
+
+def api_document(tools: Sequence[ToolSpec], base: str) -> JsonObject:
+    """Return the OpenAPI document for a client that may use these tools. The other operations are in ``api.json``."""
+    fixed = json.loads(_DOCUMENT.read_bytes())
+    result: dict[str, Any] = document(tools)
+    describe = fixed["paths"]["/tools/{name}"]["get"]
+    outcomes = {"202": "started", "422": "failed", "default": "problem"}
+    for tool, item in zip(tools, result["paths"].values(), strict=True):
+        item["post"]["parameters"] = [{"$ref": f"{_PARTS}/parameters/prefer"}]
+        item["post"]["responses"] |= {each: {"$ref": f"{_PARTS}/responses/{name}"} for each, name in outcomes.items()}
+        item["get"] = {**describe, "operationId": f"_describe.{tool.name}", "parameters": []}
+    fixed["components"]["schemas"] |= result["components"]["schemas"]
+    # A token is not needed on a loopback address.
+    return {
+        **result,
+        "components": fixed["components"],
+        "paths": result["paths"] | fixed["paths"],
+        "servers": [{"url": base}],
+        "security": [{"token": []}, {}],
+    }
 
 
 async def _unless_disconnected(request: Request, run: Any) -> ApiCall | None:

@@ -17,19 +17,21 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
+from toolc.model.errors import ToolcError, UsageError
 from toolc.serve.http.api import PREFIX, Api
 from toolc.serve.http.catalog_api import CatalogApi
-from toolc.serve.http.gate import METRICS, Gate, Verify, VerifyJwt
+from toolc.serve.http.gate import METRICS, Gate, Verify, VerifyJwt, user_of
 from toolc.serve.http.host import HttpHost
 from toolc.serve.http.mcp_endpoint import McpEndpoint
 from toolc.serve.http.page import page_routes
-from toolc.serve.http.problems import problem
+from toolc.serve.http.problems import problem, retry_later
 from toolc.serve.http.reload import Reloader
 from toolc.serve.http.settings import METADATA, OAUTH, HttpSettings
 from toolc.serve.http.sign_in import Session, SignIn
 from toolc.serve.http.status_socket import StatusSocket
 from toolc.serve.http.workspace_api import upload_route
 from toolc.serve.page.reports import Sources
+from toolc.serve.served_client import QuotaError
 
 
 def make_app(
@@ -73,8 +75,9 @@ def make_app(
     if host.metrics:
         routes.insert(0, Route(METRICS, _metrics_of(host.metrics)))
     app = Starlette(
-        routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _http_problem, Exception: _bug}
-    )
+        routes=routes, lifespan=lifespan,
+        exception_handlers={HTTPException: _http_problem, ToolcError: _failed, QuotaError: _quota, Exception: _bug},
+    )  # fmt: skip
     return Gate(app, settings, verify, sign_in.caller, host.client_of, _jwts(settings, host))
 
 
@@ -117,6 +120,15 @@ def _metrics_of(text: Callable[[], bytes]) -> Callable[[Request], Awaitable[Resp
 async def _http_problem(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return problem(error.status_code, str(error.detail), error.headers)
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    return problem(404 if isinstance(error, UsageError) else 503, str(error))
+
+
+async def _quota(request: Request, error: Exception) -> Response:
+    assert isinstance(error, QuotaError)
+    return retry_later(503 if user_of(request).client.calls.is_closing else 429, str(error), error.seconds)
 
 
 async def _bug(_: Request, error: Exception) -> Response:

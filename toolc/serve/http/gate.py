@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -117,6 +118,14 @@ def user_of(request: Request) -> ServedUser:
     user = request.scope["user"]
     assert isinstance(user, ServedUser)
     return user
+
+
+def reviewer_of(request: Request) -> str:
+    """Return the name of the client of a request that only a reviewer may make. Raises ``HTTPException``."""
+    caller = user_of(request).caller
+    if caller.role != "reviewer":
+        raise HTTPException(403, "this needs a token with the role reviewer: toolc token create NAME --role reviewer")
+    return caller.name
 
 
 class Gate:

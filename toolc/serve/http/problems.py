@@ -17,8 +17,3 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) 
 def retry_later(status: int, detail: str, seconds: int) -> JSONResponse:
     """Return a response to a request that may succeed after ``seconds``."""
     return problem(status, f"{detail}; try again in {seconds} seconds", {"Retry-After": str(seconds)})
-
-
-def not_reviewer() -> JSONResponse:
-    """Return a response to a request that only a reviewer may make."""
-    return problem(403, "this needs a token with the role reviewer: toolc token create NAME --role reviewer")

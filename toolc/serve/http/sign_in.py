@@ -11,7 +11,6 @@ the header.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from collections.abc import Callable
 from secrets import token_urlsafe
@@ -27,7 +26,7 @@ from toolc.model.errors import UsageError
 from toolc.serve.http.gate import LOCAL, SESSION_HEADER, SIGN_IN, Caller, caller_with, user_of
 from toolc.serve.http.problems import problem
 from toolc.serve.http.settings import HttpSettings
-from toolc.serve.tokens import Token
+from toolc.serve.tokens import Token, digest_of
 
 LINK_SECONDS: Final = 300.0
 """How long a link is valid, in seconds."""
@@ -91,24 +90,24 @@ class SignIn:
 
     def redeem(self, secret: str) -> NewSession | None:
         """Return a new session for the secret of a link, which is then used up. None if the link is not valid."""
-        link = self._links.pop(_digest(secret), None)
+        link = self._links.pop(digest_of(secret), None)
         if link is None or self._caller(link) is None:
             return None
         new = NewSession(client=link.client, cookie=token_urlsafe(32), key=token_urlsafe(32))
         ends = monotonic() + SESSION_SECONDS
-        _add(self._sessions, new.cookie, Grant(client=link.client, token=link.token, ends=ends, key=_digest(new.key)))
+        _add(self._sessions, new.cookie, Grant(client=link.client, token=link.token, ends=ends, key=digest_of(new.key)))
         return new
 
     def caller(self, cookie: str, key: str) -> Caller | None:
         """Return the client of a session with its present rights, None if the secrets are not those of a session."""
-        session = self._sessions.get(_digest(cookie))
-        if session is None or session.key is None or not hmac.compare_digest(session.key, _digest(key)):
+        session = self._sessions.get(digest_of(cookie))
+        if session is None or session.key is None or not hmac.compare_digest(session.key, digest_of(key)):
             return None
         return self._caller(session)
 
     def end(self, cookie: str) -> None:
         """End a session."""
-        self._sessions.pop(_digest(cookie), None)
+        self._sessions.pop(digest_of(cookie), None)
 
     def _caller(self, grant: Grant) -> Caller | None:
         if grant.ends <= monotonic():
@@ -162,10 +161,6 @@ class Session:
 
 
 def _add(grants: dict[str, Grant], secret: str, grant: Grant) -> None:
-    grants[_digest(secret)] = grant
+    grants[digest_of(secret)] = grant
     while len(grants) > MAX_OPEN:
         del grants[next(iter(grants))]
-
-
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

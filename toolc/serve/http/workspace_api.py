@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from toolc.model.call import FileChange
-from toolc.model.errors import InfrastructureError, UsageError
+from toolc.model.errors import UsageError
 from toolc.model.spec.tool import ToolSpec
 from toolc.runtime.workspace.mount import mount
 from toolc.runtime.workspace.transaction.allowed_changes import refusal_reason
@@ -46,8 +46,6 @@ async def _upload(request: Request) -> Response:
         return problem(412, f"{path!r} exists; to replace it, add ?replace=true")
     except UsageError as error:
         return problem(409, str(error))
-    except InfrastructureError as error:
-        return problem(503, str(error))
     logging.getLogger("toolc").warning("the client %s wrote %r to its workspace", client.name, path)
     return Response(status_code=201 if is_new else 204)
 

@@ -4,16 +4,21 @@ import json
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import httpx2
 import pytest
-from calls.fake_http import ANSWERS, ECHO, WIPE, fake_host, served
+from calls.fake_http import ANSWERS, ECHO, SETTINGS, TOKENS, WIPE, fake_host, served
 from calls.fake_tools import tool
+from starlette.applications import Starlette
+from starlette.routing import Mount, Route
 
 from toolc.client.executor import Executor
 from toolc.model.json_schema import JsonObject
+from toolc.serve.http.api import api_document
+from toolc.serve.http.application import make_app
+from toolc.serve.http.gate import Gate
 
 pytestmark = pytest.mark.anyio
 API = "/api/v1"
@@ -93,6 +98,22 @@ async def test_the_document_is_valid_and_has_all_operations() -> None:
     assert document["components"]["securitySchemes"] == {"token": {"type": "http", "scheme": "bearer"}}
     assert {"/tools/echo", "/tools/wipe", "/calls/{id}/events", "/confirmations/{id}"} <= set(document["paths"])
     assert "422" in document["paths"]["/tools/echo"]["post"]["responses"]
+
+
+async def test_the_document_has_each_route_with_its_methods() -> None:
+    host = fake_host()
+    gate = make_app(host, SETTINGS, TOKENS.get)
+    assert isinstance(gate, Gate)
+    assert isinstance(gate.app, Starlette)
+    (mount,) = [each for each in gate.app.routes if isinstance(each, Mount)]
+    routes: dict[str, set[str]] = {
+        each.path.replace(":path}", "}"): {method.lower() for method in each.methods or ()} - {"head"}
+        for each in mount.routes
+        if isinstance(each, Route)
+    }
+    paths = cast("dict[str, JsonObject]", api_document((), "")["paths"])
+    assert {path: set(item) for path, item in paths.items()} == routes
+    host.close()
 
 
 async def test_an_asynchronous_call_is_followed_by_its_id() -> None:
