@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -43,7 +43,7 @@ from toolc.runtime.sessions.pool import IDLE_SECONDS, Sessions
 from toolc.runtime.workspace.mount import WorkspaceFolder
 from toolc.sandbox.interface import Engine
 from toolc.sandbox.selection import EngineSelection, close_unused, in_use, select, selection_of
-from toolc.telemetry.observation import Observer
+from toolc.telemetry.observation import EndedCall, Observer
 
 if TYPE_CHECKING:
     from toolc.client.sandbox import Sandbox
@@ -401,6 +401,10 @@ class Executor:
     def record_refusal(self, call: ToolCall, reason: str, caller: Claims | None = None) -> None:
         """Record a call that a server refuses instead of running it. ``reason`` is a word, such as ``quota``."""
         self._pipeline(self._options).record_refusal(call, reason, argument_checks.claims(caller))
+
+    def recording(self, call: ToolCall, caller: Claims) -> AbstractContextManager[EndedCall]:
+        """Return a block in which a server does something for a client, such as writing a file. It is recorded."""
+        return self._pipeline(self._options).recording(call, caller)
 
     def _pipeline(self, options: CallOptions) -> CallPipeline:
         return CallPipeline(options, self._called)

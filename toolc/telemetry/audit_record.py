@@ -1,7 +1,7 @@
 """What a line of the audit log says about a call. No secret, argument or result is part of it.
 
 A host that contains an argument, or is contained in one, is replaced by its fingerprint. Workspace changes are numbers,
-because a path may be an argument.
+because a path may be an argument. Only an upload names its file.
 """
 
 from __future__ import annotations
@@ -81,6 +81,8 @@ def ended_record(started: StartedCall, ended: EndedCall, fingerprint: Fingerprin
     }
     if ended.changed:
         record["confirmed_arguments"] = fingerprint.of(ended.changed[0])
+    if upload := details.get("upload"):
+        record["upload"] = upload
     return record | _network(details, started, ended, fingerprint) | _changes(details)
 
 

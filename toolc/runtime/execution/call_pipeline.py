@@ -8,6 +8,7 @@ may run calls in parallel. For the steps of a call, see ``toolc.runtime.executio
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from time import monotonic
 from typing import TypeAlias
@@ -28,7 +29,7 @@ from toolc.runtime.execution.single_call import Call
 from toolc.runtime.output.truncation import READ_RESULT
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.sandbox.selection import in_use
-from toolc.telemetry.observation import StartedCall, observed, record_refusal, recording
+from toolc.telemetry.observation import EndedCall, StartedCall, observed, record_refusal, recording
 
 Find: TypeAlias = Callable[[str], RegisteredTool]
 """Returns the tool with a name or alias. Raises ``UsageError`` if there is none."""
@@ -171,6 +172,10 @@ class CallPipeline:
     def record_refusal(self, call: ToolCall, reason: str, claims: Claims, depth: int = 0) -> None:
         """Let the observers record a call that does not reach a tool."""
         record_refusal(self._options.observers, self._started(self._found(call.name), call, claims, depth), reason)
+
+    def recording(self, call: ToolCall, claims: Claims) -> AbstractContextManager[EndedCall]:
+        """Return a block that the observers record as a call without a tool."""
+        return observed(self._options.observers, self._started(None, call, claims, 0))
 
     def _started(self, tool: RegisteredTool | None, call: ToolCall, claims: Claims, depth: int) -> StartedCall:
         client, subject = self._options.client, claims.get("sub", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -12,13 +13,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from toolc.model.call import FileChange
+from toolc.model.call import FileChange, ToolCall
 from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject
+from toolc.model.result import ToolResult
 from toolc.model.spec.tool import ToolSpec
+from toolc.runtime.execution.batch import new_call_id
 from toolc.runtime.workspace.mount import mount
 from toolc.runtime.workspace.transaction.allowed_changes import refusal_reason
-from toolc.runtime.workspace.transaction.upload import write_upload
-from toolc.serve.http.gate import BODY, UPLOADS, user_of
+from toolc.runtime.workspace.transaction.upload import ExistingFileError, write_upload
+from toolc.serve.http.gate import BODY, UPLOADS, ServedUser, user_of
 from toolc.serve.http.problems import problem
 
 MAX_PATH: Final = 500
@@ -40,14 +44,26 @@ async def _upload(request: Request) -> Response:
         return problem(403, f"{path!r:.200} cannot be written: {reason}")
     replaces = request.query_params.get("replace") == "true"
     try:
-        write = partial(write_upload, mount(client.workspace, "rw"), path, request.scope[BODY], replaces=replaces)
+        write = partial(_write, user_of(request), path, request.scope[BODY], replaces=replaces)
         is_new = await anyio.to_thread.run_sync(write)
-    except FileExistsError:
+    except ExistingFileError:
         return problem(412, f"{path!r} exists; to replace it, add ?replace=true")
     except UsageError as error:
         return problem(409, str(error))
-    logging.getLogger("toolc").warning("the client %s wrote %r to its workspace", client.name, path)
     return Response(status_code=201 if is_new else 204)
+
+
+def _write(user: ServedUser, path: str, content: bytes, *, replaces: bool) -> bool:
+    """Write a file, and record who wrote it. Return whether it is new."""
+    client, digest = user.client, hashlib.sha256(content).hexdigest()
+    file: JsonObject = {"path": path, "size_bytes": len(content), "sha256": digest}
+    call = ToolCall(name="upload", arguments=file, call_id=new_call_id())
+    assert client.workspace
+    with client.executor.recording(call, user.caller.claims) as ended:
+        is_new = write_upload(mount(client.workspace, "rw"), path, content, replaces=replaces)
+        ended.result = ToolResult.success("", details={"upload": file})
+    logging.getLogger("toolc").warning("the client %s wrote %r to its workspace", client.name, path)
+    return is_new
 
 
 def _refusal(tools: Iterable[ToolSpec], path: str) -> str:

@@ -1,5 +1,7 @@
 """``PUT /api/v1/workspace/PATH``: only what the client's tools could write too, and nothing outside its workspace."""
 
+import hashlib
+import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,12 +11,17 @@ from pathlib import Path
 import httpx2
 import pytest
 from calls.fake_http import SETTINGS, fake_host, served
-from calls.fake_tools import tool
+from calls.fake_tools import executor, registry, tool
 
-from toolc.config.configuration import ClientSettings
+from toolc.client.executor import Executor
+from toolc.client.registry import Registry
+from toolc.config.configuration import ClientSettings, Configuration
+from toolc.model.call import Confirm
 from toolc.model.spec.sandbox import Commit, SandboxSpec, TransactionSpec
 from toolc.model.spec.tool import ToolSpec
 from toolc.serve.http import gate
+from toolc.serve.http.host import ClientSettingsFile, HttpHost
+from toolc.telemetry.audit_log import AuditFiles, AuditLog
 
 pytestmark = pytest.mark.anyio
 URL = "/api/v1/workspace/"
@@ -57,6 +64,27 @@ async def test_a_file_is_written_with_its_bytes(folder: Path) -> None:
     assert (folder / "data" / "prices é.csv").read_bytes() == b"\0\xff"
     assert (folder / "data" / "prices é.csv").stat().st_mode & 0o777 == 0o644
     assert names(folder) == ["data", "empty"]
+
+
+async def test_the_audit_log_says_who_wrote_which_file_and_not_its_content(folder: Path, tmp_path: Path) -> None:
+    log = AuditLog(AuditFiles(log=tmp_path / "log", key=tmp_path / "key"))
+
+    def open_executor(tools: Registry, name: str, _: ClientSettings, confirm: Confirm | None) -> Executor:
+        return executor({}, *tools, confirm=confirm, client=name, observers=[log.observe])
+
+    settings = ClientSettingsFile(load=lambda: Configuration(clients={"alice": ClientSettings(workspace=folder)}))
+    async with served(HttpHost(registry(WRITER), open_executor, settings=settings)) as client:
+        for expected in (201, 412):
+            response = await client.put(f"{URL}data/new.csv", content=b"private", headers=ALICE)
+            assert response.status_code == expected
+    log.close()
+    written, refused = map(json.loads, (tmp_path / "log" / "0" / "000001.jsonl").read_text().splitlines())
+    digest = hashlib.sha256(b"private").hexdigest()
+    assert written["upload"] == {"path": "data/new.csv", "size_bytes": 7, "sha256": digest}
+    assert [(each["tool"], each["client"], each["outcome"], each["error"]) for each in (written, refused)] == [
+        ("upload", "alice", "ok", None),
+        ("upload", "alice", "refused", "ExistingFileError"),
+    ]
 
 
 async def test_a_file_is_replaced_only_if_the_request_says_so(folder: Path) -> None:

@@ -10,7 +10,7 @@
 - ``lock``: the lock of a workspace for one user, which is a file outside of the workspace.
 - ``recovery``: rolls back an interrupted commit.
 - ``transaction``: ``Transaction``, the view of a call, whose changes are committed or discarded. Start reading here.
-- ``upload``: writes a file that a client sent. Public: ``write_upload``.
+- ``upload``: writes a file that a client sent. Public: ``ExistingFileError``, ``write_upload``.
 - ``view``: scans the changes in an overlay or a copy, within limits of entries and depth. Public: ``Copy``,
   ``TooManyChangesError``.
 

@@ -16,11 +16,15 @@ from toolc.runtime.workspace.transaction.diff import Differences, parents, repos
 from toolc.runtime.workspace.transaction.file_state import read_state
 
 
+class ExistingFileError(UsageError):
+    """There is a file at the path, and the client did not say that it may be replaced."""
+
+
 def write_upload(mount: Mount, path: str, content: bytes, *, replaces: bool) -> bool:
     """Write ``content`` to ``path`` in the workspace, in a folder that exists. Return whether the file is new.
 
-    A path with ``..`` or a symbolic link is refused. Raises ``FileExistsError`` if there is such a file and
-    ``replaces`` is false, ``UsageError`` for another reason to choose another path, and ``InfrastructureError``.
+    A path with ``..`` or a symbolic link is refused. Raises ``ExistingFileError`` if there is such a file
+    and ``replaces`` is false, ``UsageError`` for another reason to choose another path, and ``InfrastructureError``.
     """
     if not {"", ".", ".."}.isdisjoint(path.split("/")):
         raise UsageError(f"{path!r} is not a path of a file in the workspace; write e.g. data/prices.csv")
@@ -29,8 +33,6 @@ def write_upload(mount: Mount, path: str, content: bytes, *, replaces: bool) -> 
     try:
         with DirHandle.open(mount.source) as real:
             return _write(real, mount, scratch, path, content, replaces=replaces)
-    except FileExistsError:
-        raise
     except (ConflictError, RollbackFailedError) as error:
         raise UsageError(f"{path} cannot be written, because another process changed it too: {error}") from None
     except OSError as error:
@@ -51,7 +53,7 @@ def _write(real: DirHandle, mount: Mount, scratch: Path, path: str, content: byt
     if now is not None and now.kind != stat.S_IFREG:
         raise UsageError(f"{path} exists and is not a file; choose another name")
     if now is not None and not replaces:
-        raise FileExistsError(path)
+        raise ExistingFileError(path)
     change = FileChange(path=path, action="added", size_bytes=len(content), mode=0o644)
     if now is not None:
         change = replace(change, action="changed", mode=now.mode)
