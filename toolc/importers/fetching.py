@@ -108,10 +108,9 @@ def _ending(stream: socket.socket, seconds: float) -> Iterator[None]:
 
 def _exchange(target: Target, stream: socket.socket, url: str, max_bytes: int) -> tuple[int, str, bytes]:
     connection = HTTPConnection(target.host, target.port, timeout=_TIMEOUT_S)
-    is_tls = target.scheme == "https"
-    connection.sock = (
-        ssl.create_default_context().wrap_socket(stream, server_hostname=target.host) if is_tls else stream
-    )
+    if target.scheme == "https":
+        stream = ssl.create_default_context().wrap_socket(stream, server_hostname=target.host)
+    connection.sock = stream
     headers = {"Host": target.authority, "Accept": "application/json, application/yaml, */*", "User-Agent": "toolc"}
     connection.request("GET", target.path, headers=headers)
     response = connection.getresponse()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from toolc.dataclass import dataclass, field, replace
@@ -48,7 +48,7 @@ class McpChoice:
 def provisional_spec(source: McpSource) -> str:
     """Return the YAML text of a spec that can start a server to ask what it offers."""
     definition: JsonObject = {"name": "server", "inputSchema": {"type": "object"}}
-    return _file(source, [_tool(source, "server", definition | {"description": "A server without a description."})])
+    return mcp_spec(source, [_tool(source, "server", definition | {"description": "A server without a description."})])
 
 
 def mcp_tools(source: McpSource, definitions: Sequence[JsonObject], choice: McpChoice) -> dict[str, JsonObject]:
@@ -69,7 +69,7 @@ def remove_invalid_tools(source: McpSource, tools: dict[str, JsonObject]) -> Inv
     """Compile each tool alone, and remove those with errors. The keys of the result are names of tools."""
     sandbox: JsonObject = {key: each for key, each in source.sandbox.items() if key != "build"}
     alone = replace(source, files=(), sandbox=sandbox)  # files next to the spec are not there
-    files = {f"{tool['name']}.yaml": _file(alone, [tool]) for tool in tools.values()}
+    files = {f"{tool['name']}.yaml": mcp_spec(alone, [tool]) for tool in tools.values()}
     names = dict(zip(files, tools, strict=True))
     found = remove_invalid(files)
     for file in found.removed:
@@ -80,12 +80,8 @@ def remove_invalid_tools(source: McpSource, tools: dict[str, JsonObject]) -> Inv
     return Invalid({names[file]: reason for file, reason in found.removed.items()}, findings)
 
 
-def mcp_spec(source: McpSource, tools: Mapping[str, JsonObject]) -> str:
+def mcp_spec(source: McpSource, tools: Iterable[JsonObject]) -> str:
     """Return the YAML text of the spec of a server."""
-    return _file(source, [*tools.values()])
-
-
-def _file(source: McpSource, tools: Sequence[JsonObject]) -> str:
     return yaml_text({"toolc": 1, "servers": {source.name: source.entry()}, "tools": [*tools]})
 
 

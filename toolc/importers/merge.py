@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Mapping as AnyMapping
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from toolc.compiler.fixes.apply import apply_fix
 from toolc.dataclass import dataclass
@@ -81,20 +81,16 @@ def edited(text: str, route: _Route, value: _Value) -> str | None:
     parent: Node | None = _parsed(source)
     for key in route[:-1]:
         parent = child(parent, key) if parent is not None else None
-    edit: Edit | None = None
-    match parent, route[-1]:
-        case Mapping(), str() as key:
-            edit = _edit(source, parent, key, value)
-        case Sequence(), int() as index:
-            edit = _edit_item(source, parent, index, value)
-        case _:
-            pass
+    key, edit = route[-1], None
+    if isinstance(parent, Mapping) and isinstance(key, str):
+        edit = _edit(source, parent, key, value)
+    elif isinstance(parent, Sequence) and isinstance(key, int):
+        edit = _edit_item(source, parent, key, value)
     if edit is None:
         return None
     changed = apply_fix(text.encode(), source.path, Fix("merge", (edit,))).decode()
-    expected = _with(_value(text), route, value)
     try:
-        return changed if _value(changed) == expected else None
+        return changed if _value(changed) == _with(_value(text), route, value) else None
     except UnreadableError:
         return None
 
@@ -151,24 +147,12 @@ def _changes(
     mine, new = _named(ours), _named(theirs)
     if mine and new:
         yield from _items(_named(base), mine, new, route)
-    elif route and _same(ours, base):
-        if isinstance(ours, dict) and isinstance(theirs, dict):  # the smallest change keeps comments
-            yield from _inside(base, ours, theirs, route)
-        else:
-            yield route, theirs, None
     elif isinstance(base, dict) and isinstance(ours, dict) and isinstance(theirs, dict):
-        yield from _inside(base, ours, theirs, route)
+        for key in dict.fromkeys([*theirs, *ours]):  # the smallest change keeps comments
+            one, two, three = (each.get(key, _ABSENT) for each in (base, ours, theirs))
+            yield from _changes(one, two, three, (*route, key))
     else:
-        yield route, theirs, Conflict(route, _shown(ours), _shown(theirs))
-
-
-def _inside(
-    base: _Value, ours: JsonObject, theirs: JsonObject, route: _Route
-) -> Iterator[tuple[_Route, _Value, Conflict | None]]:
-    before = base if isinstance(base, dict) else {}
-    for key in dict.fromkeys([*theirs, *ours]):
-        one, two, three = (each.get(key, _ABSENT) for each in (before, ours, theirs))
-        yield from _changes(one, two, three, (*route, key))
+        yield route, theirs, None if _same(ours, base) else Conflict(route, _shown(ours), _shown(theirs))
 
 
 def _named(value: _Value) -> dict[str, JsonObject]:
@@ -202,28 +186,18 @@ def _same(one: _Value, other: _Value) -> bool:
     return type(one) is type(other) and one == other
 
 
-def _with(value: JsonObject, route: _Route, new: _Value) -> JsonObject:
-    key, *rest = route
-    assert isinstance(key, str)
-    if rest:
-        inner = value[key]
-        if isinstance(inner, list):
-            return {**value, key: _with_item(inner, tuple(rest), new)}
-        assert isinstance(inner, dict)
-        return {**value, key: _with(inner, tuple(rest), new)}
-    others = {name: each for name, each in value.items() if name != key or not isinstance(new, _Absent)}
-    return others if isinstance(new, _Absent) else {**others, key: new}
-
-
-def _with_item(items: list[JsonValue], route: _Route, new: _Value) -> list[JsonValue]:
-    index, *rest = route
-    assert isinstance(index, int)
-    before, after = items[:index], items[index + 1 :]
-    if rest:
-        inner = items[index]
-        assert isinstance(inner, dict)
-        return [*before, _with(inner, tuple(rest), new), *after]
-    return [*before, *after] if isinstance(new, _Absent) else [*before, new, *after]
+def _with(root: JsonObject, route: _Route, new: _Value) -> JsonObject:
+    """Change the value at ``route`` in ``root``, and return ``root``."""
+    parent: Any = root
+    for key in route[:-1]:
+        parent = parent[key]
+    if isinstance(new, _Absent):
+        del parent[route[-1]]
+    elif isinstance(parent, list):  # an item is only added
+        parent.append(new)
+    else:
+        parent[route[-1]] = new
+    return root
 
 
 def _value(text: str) -> JsonObject:

@@ -11,6 +11,8 @@ from toolc.model.json_schema import JsonObject, JsonValue
 
 SECRET: Final = "s3cret+/="
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch")
+IGNORED: Final = {"accept", "authorization", "content-length", "content-type", "host"}
+"""The headers that are not parameters, and those that say how a message is sent."""
 PCHARS: Final = "/%:@!$&'()*+,;=-._~"
 
 
@@ -47,7 +49,11 @@ class Rules:
 
     def __init__(self, root: JsonObject, path: str, method: str) -> None:
         self.root = root
-        self.path = path
+        self.path, _, query = path.partition("#")[0].partition("?")
+        pairs = [each.partition("=") for each in query.split("&") if each]
+        self.query = ["".join(each) for each in pairs if "{" not in each[2]]
+        self.queried = {value[1:-1]: name for name, _, value in pairs if "{" in value}
+        """The names in the query of the parameters that a path has there, which OpenAPI does not say, but means."""
         self.method = method
         self.item = self.at(_map(root["paths"])[path])
         self.operation = _map(self.item[method])
@@ -90,7 +96,9 @@ class Rules:
                 name, place = str(each["name"]), str(each["in"])
                 if place in {"body", "formData"}:
                     continue
-                ignored = place == "header" and name.lower() in {"accept", "content-type", "authorization"}
+                if place == "path" and name in self.queried:
+                    name, place = self.queried[name], "query"
+                ignored = place == "header" and name.lower() in IGNORED
                 absent = place == "path" and f"{{{name}}}" not in self.path
                 if not ignored and not absent and (place, name.lower()) not in keys:
                     found[name, place] = self._parameter(each, name, place)
@@ -183,9 +191,8 @@ class Rules:
     def request(self, values: dict[tuple[str, str], JsonValue], base: str) -> Request:
         """Return the request without its body and authentication. ``base`` is the URL of the server."""
         server = urlsplit(base)
-        path = server.path.rstrip("/") + self.path.partition("#")[0]
-        path, _, fixed = path.partition("?")
-        query, headers, cookies = [each for each in fixed.split("&") if each], dict[str, str](), list[str]()
+        path = server.path.rstrip("/") + self.path
+        query, headers, cookies = [*self.query], dict[str, str](), list[str]()
         segments: dict[str, str] = {}
         for each in self.parameters():
             if (each.name, each.place) not in values:
@@ -233,9 +240,12 @@ class Rules:
                 style, declared = str(encoding.get("style", "form")), None  # which replaces the type (3.1, 4.8.15.1.2)
                 if isinstance(each, list) and encoding.get("explode", style == "form") is not True:
                     items = [{"form": ",", "spaceDelimited": " ", "pipeDelimited": "|"}[style].join(map(text_of, each))]
+            schema = self.at(self.properties(self.at(self.media(media_type)["schema"]))[name])
             for item in items:
-                is_json = isinstance(item, dict)
-                text = json.dumps(item, ensure_ascii=False, separators=(",", ":")) if is_json else text_of(item)
+                text = text_of(item)
+                if is_json := isinstance(item, dict):
+                    text = json.dumps(item, ensure_ascii=False, separators=(",", ":"))
+                is_json |= self.kind(schema.get("items", {})) == "object"
                 yield [name, text, declared or ("application/json" if is_json else None)]
 
     def _form(self, media_type: str, value: JsonObject) -> Iterator[str]:

@@ -22,7 +22,7 @@ from toolc.model.template import JsonMap, Placeholder, Template
 from toolc.runtime.http.request import fill
 
 MULTIPART_TYPE = "multipart/form-data"
-_OWN_HEADERS = {"accept-encoding", "connection", "content-length", "host", "user-agent"}
+_OWN_HEADERS = {"accept-encoding", "connection", "content-length", "host"}
 
 
 class Wire(NamedTuple):
@@ -41,9 +41,7 @@ def wires(spec: ToolSpec, rules: Rules) -> Iterator[Wire]:
     styled = {each.name for each in backend.path}
     in_path = [each for each in re.findall(r"\{([^{}]*)\}", rules.path) if each not in styled]
     templates = [part.name for part in backend.url.path.parts if isinstance(part, Placeholder)]
-    if backend.url.query == "" or "?" not in rules.path:
-        assert len(in_path) == len(templates)
-    yield from (Wire(argument, "path", name) for argument, name in zip(templates, in_path, strict=False))
+    yield from (Wire(argument, "path", name) for argument, name in zip(templates, in_path, strict=True))
     places = {"path": backend.path, "query": backend.query, "header": backend.headers, "cookie": backend.cookies}
     for place, fields in places.items():
         yield from (Wire(argument, place, each.name) for each in fields for argument in _arguments(each.value))
@@ -103,6 +101,8 @@ def planned(spec: ToolSpec, arguments: JsonObject) -> Request:
 def received(request: Received, files: Mapping[bytes, str]) -> Request:
     """Return a request as a server received it. ``files`` are the names of files by their contents."""
     headers = {name.lower(): each for name, each in request.headers.items() if name.lower() not in _OWN_HEADERS}
+    if headers.get("user-agent") == "toolc":  # otherwise a parameter has this name
+        del headers["user-agent"]
     path, _, query = request.path.partition("?")
     content_type = headers.get("content-type", "")
     body: JsonValue = None

@@ -25,7 +25,7 @@ def choice(*only: str, prefix: str = "", **renamed: str) -> McpChoice:
 
 
 def test_the_spec_has_the_definition_as_the_server_sent_it(tmp_path: Path) -> None:
-    text = mcp_spec(SOURCE, mcp_tools(SOURCE, [ADD], choice()))
+    text = mcp_spec(SOURCE, mcp_tools(SOURCE, [ADD], choice()).values())
     (tmp_path / "notes.yaml").write_text(text, encoding="utf-8")
     (tmp_path / "server.py").write_text("", encoding="utf-8")
     compilation = compile_specs([tmp_path / "notes.yaml"])

@@ -154,7 +154,7 @@ def _import(
         note(f"left out the {' and '.join(offer.others)} of {source.name}: toolc imports only tools")
     if not tools:
         raise UsageError(f"no tool of the server {source.name} can be imported")
-    text = modeline(folder) + mcp_spec(source, tools)
+    text = modeline(folder) + mcp_spec(source, tools.values())
     origin = package[1] if package else source.url or " ".join(source.command)
     new = Record(kind="mcp", source=origin, digest=digest_of(text.encode()), files={place.name: text})
     found = apply_import(folder, place.stem, read_record(folder, place.stem, "mcp"), new, options)

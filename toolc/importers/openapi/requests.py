@@ -117,10 +117,7 @@ class Request:
 
     def _styled(self, parameter: JsonObject, schema: JsonValue, base: str, place: str, argument: str) -> JsonValue:
         """Return the value of a field, without a style if the default of toolc means the same."""
-        style, is_exploded = _style_of(parameter, _DEFAULTS[place])
-        if parameter.get("type") == "array" and "schema" not in parameter:
-            style, is_exploded = _collection(parameter)
-            style = style if place == "query" else _DEFAULTS[place]
+        style, is_exploded = _style_of(parameter, place)
         types = self._types(schema, base)
         is_plain = types <= _SCALARS or (types <= {*_SCALARS, "array"} and place == "query" and is_exploded)
         is_kept = parameter.get("allowReserved") is True and place == "query"
@@ -145,6 +142,8 @@ class Request:
         kinds = inner.get("type")
         if kinds is None and isinstance(enum := inner.get("enum"), list):
             return frozenset({"string"}) if all(isinstance(each, str) for each in enum) else frozenset()
+        if kinds is None and not inner.keys().isdisjoint({"properties", "additionalProperties", "items"}):
+            return frozenset({"array" if "items" in inner else "object"})
         return frozenset(
             str(each) for each in (kinds if isinstance(kinds, list) else [kinds]) if each not in (None, "null")
         )
@@ -233,10 +232,11 @@ class Request:
             own = each if isinstance(each, dict) else {}
             is_old = own.get("in") == "formData"  # a parameter of Swagger 2
             if is_multipart and not is_file and (is_old or (self._has_part_styles and _STYLE & declared.keys())):
-                style, explode = _collection(own) if is_old else _style_of(declared, "form")
+                style, explode = _style_of(own if is_old else declared, "query")
                 parts[name] = _joined(style, self._types(each, inner_base), argument, explode=explode)
             elif is_multipart:
-                is_object = not is_file and "object" in self._types(each, inner_base)
+                item, item_base = self._document.object_at(each, inner_base)
+                is_object = not is_file and "object" in self._types(item.get("items", item), item_base)
                 media_type = media_type or ("application/json" if is_object else None)
                 part: JsonObject = {"file" if is_file else "text": _template(argument)}
                 parts[name] = (
@@ -258,19 +258,16 @@ class Request:
         return is_bytes or media_type == "application/octet-stream" or ("type" not in inner and not inner)
 
 
-def _style_of(parameter: JsonObject, default: str) -> tuple[str, bool]:
+def _style_of(parameter: JsonObject, place: str) -> tuple[str, bool]:
     """Return the style of a parameter or encoding, and whether it is exploded."""
-    declared, explode = parameter.get("style"), parameter.get("explode")
+    declared, explode, default = parameter.get("style"), parameter.get("explode"), _DEFAULTS[place]
+    if parameter.get("type") == "array" and "schema" not in parameter:  # in Swagger 2
+        collection = str(parameter.get("collectionFormat", "csv"))
+        if collection not in _COLLECTIONS:
+            raise LeftOutError(f"the collection format {collection[:20]!r} is not supported")
+        return _COLLECTIONS[collection] if place == "query" else default, collection == "multi"
     style = declared if isinstance(declared, str) else default
     return style, explode if isinstance(explode, bool) else style in {"form", "deepObject"}
-
-
-def _collection(parameter: JsonObject) -> tuple[str, bool]:
-    """Return how Swagger 2 writes a list: its style, and whether it is exploded."""
-    collection = str(parameter.get("collectionFormat", "csv"))
-    if collection not in _COLLECTIONS:
-        raise LeftOutError(f"the collection format {collection[:20]!r} is not supported")
-    return _COLLECTIONS[collection], collection == "multi"
 
 
 def _joined(style: str, types: frozenset[str], argument: str, *, explode: bool) -> str:

@@ -33,7 +33,7 @@ MAX_NODES: Final = 1_000
 _MAX_TEXT: Final = 400
 """The maximum length of the description of a value, in characters."""
 
-_NO_WIDTH: Final = re.compile("[\u00ad\u200b\u2060\ufeff]")
+_NO_WIDTH: Final = re.compile("[\u00ad\u200b\u2060\ufe0f\ufeff]")
 _TEXTS: Final = frozenset({"$ref", "description", "title", "externalDocs", "xml"})
 _EXACT: Final = 2**53 - 1
 _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
@@ -130,11 +130,14 @@ class Schemas:
         definitions = self._definitions
         if not definitions:
             return root
+        reached = {name: {*_references(each)} for name, each in definitions.items()}
         uses = Counter(name for each in (root, *definitions.values()) for name in _references(each))
-        recursive = {name for name in definitions if self._reaches(name, name)}
+        for middle, further in reached.items():  # all ways through the first definition, then also the second, ...
+            for names in reached.values():
+                names.update(further if middle in names else ())
         inlined = {
             name: each for name, each in definitions.items()
-            if name not in recursive and (uses[name] == 1 or sum(1 for _ in subschemas(each)) <= _INLINE)
+            if name not in reached[name] and (uses[name] == 1 or sum(1 for _ in subschemas(each)) <= _INLINE)
         }  # fmt: skip
         kept: JsonObject = {name: _inline(each, inlined) for name, each in definitions.items() if name not in inlined}
         root = _inline(root, inlined)
@@ -238,17 +241,6 @@ class Schemas:
         if "allOf" in found or "anyOf" in found or "oneOf" in found:
             return {"anyOf": [found, {"type": "null"}]}
         return found
-
-    def _reaches(self, name: str, goal: str) -> bool:
-        seen, waiting = set[str](), [name]
-        while waiting:
-            for each in _references(self._definitions[waiting.pop()]):
-                if each == goal:
-                    return True
-                if each not in seen:
-                    seen.add(each)
-                    waiting.append(each)
-        return False
 
 
 def converted(document: Document, *, is_request: bool, build: Callable[[Schemas], JsonObject]) -> JsonObject:

@@ -11,6 +11,7 @@ from toolc.model.json_schema import JsonObject, JsonValue, map_under
 
 _TOKENS: Final = frozenset({"bearer", "oauth2"})
 """The kinds of ``auth`` that send the token of ``Authorization: Bearer``."""
+_AUTHORIZATION: Final = _TOKENS | {"basic"}
 
 
 class Security(NamedTuple):
@@ -37,15 +38,14 @@ def read_security(operation: JsonObject, document: Document, name: str) -> Secur
     reason = ""
     for each in alternatives:
         try:
-            schemes = [
-                (key, document.object_at(declared[key], document.base)[0], scopes)
-                for key, scopes in (each.items() if isinstance(each, dict) else ())
-            ]
+            if not isinstance(each, dict):
+                raise LeftOutError(f"{str(each)[:40]!r} in its 'security' is not a map of schemes")
+            if unknown := each.keys() - declared.keys():
+                raise LeftOutError(f"the security scheme {min(unknown)!r} is not declared")
+            schemes = [(key, document.object_at(declared[key], document.base)[0], each[key]) for key in each]
             return _combined(schemes, name)
         except LeftOutError as error:
             reason = reason or str(error)
-        except KeyError as error:
-            reason = reason or f"the security scheme {error} is not declared"
     raise LeftOutError(reason)
 
 
@@ -55,7 +55,7 @@ def _combined(schemes: list[tuple[str, JsonObject, JsonValue]], name: str) -> Se
     for key, scheme, scopes in sorted(schemes, key=lambda each: each[1].get("in") in PLACES):
         auth, secrets = _auth(scheme, scopes, _secret(name, key))
         place, field = str(scheme.get("in")), str(scheme.get("name"))
-        if place in PLACES:
+        if place in PLACES and not (field.lower() == "authorization" and _AUTHORIZATION & found.auth.keys()):
             found.keys[place, field] = f"{{{{ secrets.{secrets[0]} }}}}" if found.auth or not auth else ""
         elif found.auth and not (_TOKENS & auth.keys() and _TOKENS & found.auth.keys()):
             raise LeftOutError("it needs two kinds of authentication at once")

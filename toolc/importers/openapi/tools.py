@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote, urlsplit
 
@@ -30,8 +31,8 @@ def tool_spec(document: Document, operation: Operation, tool: str, import_name: 
     value = _modern(operation.value, document)
     auth, secrets, keys = read_security(operation.value, document, import_name)
     request = Request(document, frozenset((place, name.lower()) for place, name in keys))
-    path = _encoded(operation.path)
-    for place, parameter, base in _parameters(document, operation):
+    path, in_query = _without_query(_encoded(operation.path))
+    for place, parameter, base in _parameters(document, operation, in_query):
         try:
             path = request.parameter(parameter, base, path)
         except LeftOutError as error:
@@ -60,8 +61,10 @@ def tool_spec(document: Document, operation: Operation, tool: str, import_name: 
     if secrets and url.startswith("http:") and not is_loopback(host):
         raise LeftOutError("its server uses http, and secrets are sent only over TLS; pass --server https://...")
     if secrets:
-        token_host = urlsplit(str(map_under(auth, "oauth2").get("token_url", ""))).hostname
-        sandbox["secrets"] = {secret: {"hosts": [token_host or host]} for secret in secrets}
+        client = map_under(auth, "oauth2")
+        token_host = urlsplit(str(client.get("token_url"))).hostname
+        hosts = {each: token_host if f".{each} " in str(client) else host for each in secrets}
+        sandbox["secrets"] = {each: {"hosts": [place]} for each, place in hosts.items()}
     spec: JsonObject = {"toolc": 1, "name": tool}
     spec |= _texts(value, operation)
     spec |= {"parameters": parameters, "backend": {"http": http}}
@@ -76,13 +79,31 @@ def _encoded(path: str) -> str:
     return "".join(each if index % 2 else quote(each, safe=_SAFE) for index, each in enumerate(parts))
 
 
-def _parameters(document: Document, operation: Operation) -> list[tuple[tuple[str | int, ...], JsonObject, str]]:
-    """Return the parameters of an operation and its path, with their places. Those of the operation win."""
+def _without_query(path: str) -> tuple[str, dict[str, str]]:
+    """Return a path without each ``NAME={PARAMETER}`` of a query, and these names by parameters.
+
+    A path of OpenAPI has no query, but many documents declare the parameters of one like those of a path.
+    """
+    path, _, query = path.partition("?")
+    pairs = dict(re.findall(r"(?:^|&)([^=&{}]+)=\{([^{}]+)\}(?=&|$)", query))
+    rest = "&".join(each for each in query.split("&") if each.partition("=")[0] not in pairs)
+    return f"{path}?{rest}" if rest else path, {parameter: name for name, parameter in pairs.items()}
+
+
+def _parameters(
+    document: Document, operation: Operation, in_query: Mapping[str, str]
+) -> list[tuple[tuple[str | int, ...], JsonObject, str]]:
+    """Return the parameters of an operation and its path, with their places. Those of the operation win.
+
+    ``in_query`` has names in the query by the parameters that the path has there.
+    """
     found: dict[tuple[str, str], tuple[tuple[str | int, ...], JsonObject, str]] = {}
     place: tuple[str | int, ...]
     for owner, tokens in ((operation.shared, operation.tokens[:-1]), (operation.value, operation.tokens)):
         for index, each in enumerate(list_under(owner, "parameters")):
             parameter, base = document.object_at(each, operation.base)
+            if parameter.get("in") == "path" and (name := in_query.get(str(parameter.get("name")))):
+                parameter = {**parameter, "in": "query", "name": name}
             if parameter.get("in") not in ("body", "formData"):
                 place = (*tokens, "parameters", index)
                 found[str(parameter.get("in")), str(parameter.get("name"))] = (place, parameter, base)

@@ -55,15 +55,11 @@ class Statements:
         """Return the units that define these names, and those that they need. Raises ``LeftOutError``."""
         kept: set[Unit] = set()
         self._add(kept, names)
-        while True:
-            more = [
-                each for each in self.units if not each.binds and each not in kept and self._is_harmless(each, kept)
-            ]
-            if not more:
-                return kept
+        while more := [each for each in self.units if not each.binds and self._is_harmless(each, kept)]:
             for each in more:
                 kept.add(each)
                 self._add(kept, each.reads)
+        return kept
 
     def text(self, kept: set[Unit], edits: Sequence[Edit], more: str) -> str:
         """Return the code of these units, with edits, and with more code at its end."""
@@ -75,7 +71,8 @@ class Statements:
         for node in dict.fromkeys(each.node for each in self.units if each in kept):
             aliases = [each.alias for each in self.units if each.node is node and each in kept and each.alias]
             is_block = any(isinstance(each, Function | ast.ClassDef) for each in (node, before))
-            parts += ["", ""] if is_block else [""] if before and not _are_imports(node, before) else []
+            is_other = before and not all(isinstance(each, ast.Import | ast.ImportFrom) for each in (node, before))
+            parts += ["", ""] if is_block else [""] if is_other else []
             parts.append(self._code(node, aliases, lines))
             before = node
         return "\n".join([*parts, *(["", "", more] if more else [])]).rstrip() + "\n"
@@ -94,12 +91,10 @@ class Statements:
                     queue += unit.reads.items()
 
     def _is_harmless(self, unit: Unit, kept: set[Unit]) -> bool:
+        """Return whether a unit is new, and uses only what is kept and other parts of packages that are kept."""
         packages = {_top(each.origin) for each in kept if each.origin}
-        for name in unit.reads:
-            binding = [each for each in self.units if name in each.binds]
-            if not all(each in kept or _top(each.origin) in packages for each in binding):
-                return False
-        return True
+        used = [each for each in self.units if not each.binds.isdisjoint(unit.reads)]
+        return unit not in kept and all(each in kept or _top(each.origin) in packages for each in used)
 
     def _code(self, node: ast.stmt, aliases: Sequence[ast.alias], lines: Sequence[bytes]) -> str:
         if isinstance(node, ast.ImportFrom) and (node.level or len(aliases) < len(node.names)):
@@ -206,10 +201,6 @@ def _own_names(node: Function | ast.Lambda) -> frozenset[str]:
 def _first_line(node: ast.stmt) -> int:
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(each.lineno for each in decorators)])
-
-
-def _are_imports(*nodes: ast.stmt) -> bool:
-    return all(isinstance(each, ast.Import | ast.ImportFrom) for each in nodes)
 
 
 def _top(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -106,9 +107,7 @@ class Hints:
             return NO_DEFAULT
         if isinstance(value, ast.Call) and self._name(value.func).rpartition(".")[2] in {"Field", "field"}:
             inner = value.args[0] if value.args else _keyword(value, "default")
-            if _is_ellipsis(inner):
-                inner = None
-            if inner is None:
+            if inner is None or _is_ellipsis(inner):
                 return Default(exists=_keyword(value, "default_factory") is not None, keywords={})
             value = inner
         found = _literal(value)
@@ -305,23 +304,11 @@ def _keyword(call: ast.Call, name: str) -> ast.expr | None:
 def _literal(node: ast.expr) -> JsonValue:
     """Return the value of a constant expression, or None if it has none that JSON has."""
     try:
-        value = ast.literal_eval(node)
+        value: JsonValue = json.loads(json.dumps(ast.literal_eval(node)))
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
-    return _json(value)
+    return value
 
 
-def _json(value: object) -> JsonValue:
-    match value:
-        case str() | bool() | int() | float():
-            return value
-        case list() | tuple():
-            return [_json(each) for each in value]
-        case dict():
-            return {str(key): _json(each) for key, each in value.items()}
-        case _:
-            return None
-
-
-def _is_ellipsis(node: ast.expr | None) -> bool:
+def _is_ellipsis(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is ...

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, TypeAlias
 
 from toolc.compiler.text_analysis.python_syntax import syntax_tree
-from toolc.dataclass import dataclass, field
+from toolc.dataclass import dataclass, field, replace
 from toolc.model.errors import UsageError
 
 _FRAMEWORKS: Final = frozenset({"agents", "fastmcp", "langchain", "langgraph", "mcp", "smolagents", "toolc"})
@@ -99,9 +99,8 @@ class Modules:
                 raise UsageError(f"{place}:{error.lineno}:{error.offset}: it is not Python: {error.msg}") from None
             except (ValueError, RecursionError, MemoryError):
                 raise UsageError(f"{place} cannot be read as Python in UTF-8") from None
-            bare = Module(path=path, text=text, tree=tree, imports={}, definitions={})
-            names = dict(_imported(bare, tree))
-            self.read[path] = Module(path=path, text=text, tree=tree, imports=names, definitions=dict(_defined(tree)))
+            found = Module(path=path, text=text, tree=tree, imports={}, definitions=dict(_defined(tree)))
+            self.read[path] = replace(found, imports=dict(_imported(found)))
         return self.read[path]
 
     def find(self, name: str) -> tuple[Module, str] | None:
@@ -113,8 +112,8 @@ class Modules:
         return None
 
 
-def _imported(module: Module, tree: ast.Module) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(tree):
+def _imported(module: Module) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
             for each in node.names:
                 yield (each.asname, each.name) if each.asname else (each.name.partition(".")[0],) * 2

@@ -46,29 +46,23 @@ def _hosts(node: ast.AST) -> Iterator[str]:
 def _texts(node: ast.AST) -> Iterator[ast.Constant]:
     """Yield the constants of code without its docstrings."""
     for each in ast.iter_child_nodes(node):
-        if isinstance(each, ast.Constant):
-            if not isinstance(node, ast.Expr):
-                yield each
-        else:
-            yield from _texts(each)
+        if isinstance(each, ast.Constant) and not isinstance(node, ast.Expr):
+            yield each
+        yield from _texts(each)
 
 
 def _variables(node: ast.AST) -> Iterator[str]:
     """Yield the names of environment variables that code reads as ``os.environ[...]`` or with ``getenv`` or ``get``."""
     for each in ast.walk(node):
         match each:
-            case ast.Subscript(
-                value=ast.Attribute(attr="environ") | ast.Name(id="environ"), slice=ast.Constant(value=str(name))
-            ):
+            case ast.Subscript(value=read, slice=ast.Constant(value=str(name))) if _last(read) == "environ":
                 yield name
-            case ast.Call(
-                func=ast.Attribute(attr="get", value=ast.Attribute(attr="environ")),
-                args=[ast.Constant(value=str(name)), *_],
-            ):
-                yield name
-            case ast.Call(
-                func=ast.Attribute(attr="getenv") | ast.Name(id="getenv"), args=[ast.Constant(value=str(name)), *_]
-            ):
-                yield name
+            case ast.Call(func=ast.Attribute(attr="get", value=read) | read, args=[ast.Constant(value=str(name)), *_]):
+                yield from [name] if _last(read) in {"environ", "getenv"} else []
             case _:
                 pass
+
+
+def _last(node: ast.expr) -> str:
+    """Return the last part of a name such as ``os.environ``."""
+    return ast.unparse(node).rpartition(".")[2]

@@ -90,7 +90,7 @@ def tool_function(modules: Modules, module: Module, node: Function, decorator: a
     renamed = {_free_name(name, fields): name for name in fields if name in RESERVED}
     names = {name: new for new, name in renamed.items()}
     schema = object_schema({names.get(name, name): each for name, each in fields.items()})
-    if (model := said.keyword("args_schema")) is not None:
+    if (model := said.named.get("args_schema")) is not None:
         schema, loads, renamed = hints.read(model).schema, {}, {}
     name = said.text(_NAMES) or said.first_text or node.name
     definition: JsonObject = {"name": name}
@@ -137,10 +137,6 @@ class _Decorator:
         """Return the text of the first of these arguments that it has, or an empty text."""
         given = next((self.named[name] for name in names if name in self.named), None)
         return self._constant(given) if given is not None else ""
-
-    def keyword(self, name: str) -> ast.expr | None:
-        """Return the argument with a name."""
-        return self.named.get(name)
 
     @property
     def annotations(self) -> JsonObject:

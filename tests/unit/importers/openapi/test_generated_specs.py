@@ -261,6 +261,15 @@ SECURITY: JsonObject = {
             "oauth2",
             {"PETS_CLIENT_CLIENT_ID": "login.example", "PETS_CLIENT_CLIENT_SECRET": "login.example"},
         ),
+        (
+            [{"client": ["read"], "key": []}],
+            "oauth2",
+            {
+                "PETS_CLIENT_CLIENT_ID": "login.example",
+                "PETS_CLIENT_CLIENT_SECRET": "login.example",
+                "PETS_KEY": "pets.example",
+            },
+        ),
         ([{}, {"bearer": []}], None, {}),
     ],
 )
@@ -353,7 +362,7 @@ def test_a_document_in_yaml_can_start_with_a_brace() -> None:
 
 def test_a_reference_with_texts_beside_it_stays_a_reference(tmp_path: Path) -> None:
     name = "#/components/schemas/Rule"
-    both: JsonObject = {"allOf": [{"$ref": name}, {"description": "No\u200bt this <br>."}]}
+    both: JsonObject = {"allOf": [{"$ref": name}, {"description": "No\u200bt this\ufe0f <br>."}]}
     rule: JsonObject = {"type": "object", "properties": {"not": both, "key": {"type": "string"}}}
     spec = tool(tmp_path, document(body("application/json", both), "post", components={"schemas": {"Rule": rule}}))
     assert spec.parameters.properties["body_not"] == {"$ref": "#/$defs/Rule", "description": "Not this <br>."}
@@ -389,6 +398,21 @@ def test_a_huge_schema_is_cut_at_a_depth_that_fits(tmp_path: Path) -> None:
             document({}, security=[{"d": []}], components={"securitySchemes": {"d": {"type": "mutualTLS"}}}),
             "'mutualTLS'",
         ),
+        (document({}, security=[{"d": []}]), "the security scheme 'd' is not declared"),
+        (
+            document(
+                {},
+                security=[{"a": [], "b": []}],
+                components={
+                    "securitySchemes": {
+                        "a": {"type": "http", "scheme": "basic"},
+                        "b": {"type": "apiKey", "in": "header", "name": "Authorization"},
+                    }
+                },
+            ),
+            "it needs two kinds of authentication at once",
+        ),
+        (document({}, security=["d"]), "'d' in its 'security' is not a map of schemes"),
         (document(body("multipart/mixed", {}), "post"), "a body of the type multipart/mixed is not supported"),
         (
             document(

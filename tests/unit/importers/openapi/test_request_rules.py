@@ -142,7 +142,14 @@ def test_bodies_are_sent_in_their_media_types() -> None:
     photo: JsonObject = {"type": "string", "format": "binary"}
     photos: JsonObject = {
         "type": "object",
-        "properties": {"photo": photo, "all": {"type": "array", "items": photo}, "of": thing, "note": {}},
+        "properties": {
+            "photo": photo,
+            "all": {"type": "array", "items": photo},
+            "of": thing,
+            "note": {},
+            "untyped": {"properties": {"x": {"type": "integer"}}},
+            "things": {"items": {"additionalProperties": {"type": "string"}}},
+        },
     }
     contents: dict[str, JsonObject] = {
         "json": {"application/json": {"schema": thing}},
@@ -208,4 +215,13 @@ def test_keys_and_tokens_are_sent_as_each_scheme_says() -> None:
 def test_paths_have_only_characters_of_urls() -> None:
     paths = operation("/a b/ü/{color}:sum#part?x", {"name": "color", "in": "path", "schema": SCHEMAS["string"]})
     paths |= operation("/q?kind=x", {"name": "size", "in": "query", "schema": SCHEMAS["string"]})
+    assert differences({"openapi": "3.0.3", "paths": paths}) == []
+
+
+@pytest.mark.parametrize("place", ["path", "query"])
+def test_parameters_in_the_query_of_a_path_are_sent_in_the_query(place: str) -> None:
+    # OpenAPI has no query in paths (3.1, 4.8.8.1), and documents of public services have it all the same.
+    name = "color" if place == "query" else "c"
+    parameter: JsonObject = {"name": name, "in": place, "schema": SCHEMAS["array"]}
+    paths = operation(f"/q?color={{{name}}}", parameter) | operation(f"/r?kind=x&color={{{name}}}&v=1", parameter)
     assert differences({"openapi": "3.0.3", "paths": paths}) == []

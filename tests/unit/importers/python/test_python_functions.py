@@ -227,6 +227,21 @@ def anywhere(url: str) -> str:
     assert generated.versions == {"requests": "2.32.5"}
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "os.environ['REGION']",
+        "environ['REGION']",
+        "environ.get('REGION')",
+        "os.environ.get('REGION', '')",
+        "getenv('REGION')",
+    ],
+)
+def test_every_way_to_read_a_variable_is_known(tmp_path: Path, code: str) -> None:
+    text = f"import os\nfrom os import environ, getenv\ndef f() -> str:\n    '''Get a.'''\n    return {code}\n"
+    assert imported(tmp_path, text).notes == ["f: it reads the variable REGION; write it under sandbox.env"]
+
+
 def test_files_of_a_package_come_along_and_relative_imports_become_absolute(tmp_path: Path) -> None:
     for name, text in {
         "shop/__init__.py": "",
