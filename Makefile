@@ -81,6 +81,7 @@ mutants: .venv/.test  ## Make 300 small mistakes in the source, one at a time; a
 
 soak: .venv/.test $(INTEGRATIONS)/.ready  ## Make CALLS (10000) calls of each kind, kill at every step TIMES (50) times, then at random for MINUTES (60); LOG=FILE resumes
 	@PYTHONPATH=tests/support .ci/with-engines $(BIN)/python tests/soak/soak.py $(if $(LOG),--log $(LOG)) --calls $(or $(CALLS),10000) --times $(or $(TIMES),50) --minutes $(or $(MINUTES),60)
+	@TOOLC_TEST_DOCUMENTS=1000 .ci/with-engines $(INTEGRATIONS)/bin/python -m pytest tests/integration/slow/test_openapi_documents.py --timeout 3600 $(PYTEST_ARGS)
 	@TOOLC_TEST_CALLS=$$((2 * $(or $(CALLS),10000))) TOOLC_TEST_KILLS=$(or $(TIMES),50) .ci/with-engines $(INTEGRATIONS)/bin/python -m pytest tests/integration/slow/cluster/test_killed_nodes.py --timeout 36000 $(PYTEST_ARGS)
 
 golden: .venv/.test  ## Write the golden files again; read the diff before you commit it

@@ -44,7 +44,7 @@ class Operation:
     def tags(self) -> tuple[str, ...]:
         """Its tags."""
         tags = self.value.get("tags")
-        return tuple(each for each in tags if isinstance(each, str)) if isinstance(tags, list) else ()
+        return tuple(each for each in tags if isinstance(each, str) and each.strip()) if isinstance(tags, list) else ()
 
     @property
     def identity(self) -> str:

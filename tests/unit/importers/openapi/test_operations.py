@@ -16,7 +16,7 @@ def found(paths: JsonObject) -> list[Operation]:
 
 PATHS: JsonObject = {
     "/pets": {
-        "get": {"operationId": "listPets", "tags": ["pets"]},
+        "get": {"operationId": "listPets", "tags": ["pets", ""]},
         "post": {"operationId": "createPet", "tags": ["pets"]},
     },
     "/users/{id}": {"delete": {"tags": ["users"]}, "get": {"operationId": "users/get-by-id"}},
