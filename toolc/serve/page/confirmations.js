@@ -8,6 +8,7 @@
 
 import { get, send } from "./api.js";
 import { announce, append, button, element, icon, json, link, notice } from "./elements.js";
+import { focusFirst } from "./fields.js";
 import { Form } from "./form.js";
 
 /** How often the server is asked for new questions, in milliseconds. */
@@ -68,6 +69,8 @@ function questionOf(question, update) {
         throw new Error((await response.json()).error.message);
       }
       await update();
+      announce("Answered");
+      document.getElementById("place")?.focus(); // the button that had the focus has gone
     } catch (error) {
       problem.replaceChildren(error instanceof Error ? error.message : String(error));
     }
@@ -86,6 +89,7 @@ function questionOf(question, update) {
     form = new Form(question.question ? {} : tool.parameters, question.arguments);
     args.replaceChildren(form.element);
     change.hidden = true;
+    focusFirst(form.panel);
   }, { class: "quiet" });
   return element("article", { class: "question", "aria-labelledby": title },
     element("h2", { id: title }, question.client, " wants to call ", link(["tools", question.tool], question.tool)),

@@ -142,7 +142,8 @@ function fixedField(schema, value, place) {
  */
 function selectField(schema, values, value, place) {
   const control = element("select", null, element("option", { value: "" }, "Choose…"));
-  append(control, values.map((each, index) => element("option", { value: index }, shown(each))));
+  const isClear = new Set(values.map(shown)).size === values.length; // not "2.1" beside 2.1
+  append(control, values.map((each, index) => element("option", { value: index }, isClear ? shown(each) : JSON.stringify(each))));
   control.value = String(values.findIndex((each) => same(each, value)));
   control.value ||= "";
   return controlField(schema, control, place, () => (control.value === "" ? undefined : values[Number(control.value)]));
@@ -370,7 +371,7 @@ function optionalField(schema, value, place) {
 }
 
 /** @param {HTMLElement} content */
-function focusFirst(content) {
+export function focusFirst(content) {
   const first = content.querySelector("input, select, textarea, button");
   if (first instanceof HTMLElement) {
     first.focus();
@@ -421,8 +422,10 @@ function listField(schema, value, place) {
     items.push(field);
     const row = element("li", null, field.element);
     row.append(button([icon("cross", `Remove this item of ${place.name}`)], () => {
-      items.splice(items.indexOf(field), 1);
-      row.remove();
+      const rest = items.filter((each) => each !== field).map((each) => each.read());
+      items.length = 0;
+      list.replaceChildren();
+      rest.forEach(add); // their names have new numbers
       more.focus();
       announce("Item removed");
       place.changed();

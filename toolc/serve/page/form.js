@@ -19,7 +19,11 @@ export class Form {
     this.schema = schema;
     this.problems = element("ul", { class: "problems" });
     this.panel = element("div", { class: "panel", role: "tabpanel", tabindex: 0, "aria-labelledby": "form-tab-fields" });
-    this.area = element("textarea", { rows: 12, class: "mono", spellcheck: "false", "aria-label": "Arguments as JSON" });
+    this.area = element("textarea", {
+      rows: 12, class: "mono", spellcheck: "false", "aria-label": "Arguments as JSON", "aria-describedby": "json-hint",
+    });
+    this.hint = element("p", { class: "hint", id: "json-hint" },
+      "The fields do not show rules such as not and contains. The server checks the arguments against all rules.");
     this.tabs = ["Fields", "JSON"].map((name, index) => button(name, () => this.choose(index), {
       role: "tab", id: `form-tab-${name.toLowerCase()}`,
     }));
@@ -125,7 +129,7 @@ export class Form {
       each.tabIndex = isChosen ? 0 : -1;
     });
     this.panel.setAttribute("aria-labelledby", this.tabs[this.isJson ? 1 : 0].id);
-    this.panel.replaceChildren(this.isJson ? this.area : this.field.element);
+    this.panel.replaceChildren(...(this.isJson ? [this.area, this.hint] : [this.field.element]));
   }
 }
 

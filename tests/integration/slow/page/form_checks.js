@@ -4,7 +4,7 @@
 import { Form, located } from "./form.js";
 import { commandLine, curlRequest, pythonProgram, specTest } from "./requests.js";
 
-const { schemas, requests, problems, conditions } = JSON.parse(document.getElementById("cases").textContent);
+const { schemas, requests, problems, conditions, alike } = JSON.parse(document.getElementById("cases").textContent);
 const place = document.getElementById("place");
 
 /** Keys of objects may change their order. */
@@ -79,6 +79,7 @@ function shownFields(schema) {
 
 const results = {
   conditions: conditions.map(shownFields),
+  alike: shownFields(alike),
   schemas: schemas.map((each) => safely(checked, each)),
   texts: requests.map((each) => safely(texts, each)),
   problems: problems.map((each) => safely(shownProblems, each)),

@@ -92,6 +92,7 @@ CONDITIONS: list[dict[str, Any]] = [
                "dependentRequired": {"number": ["name"]}},
     BY_KIND | {"dependentSchemas": {"kind": NUMBER}},
 ]  # fmt: skip
+ALIKE = {"properties": {"version": {"enum": ["2.1", 2.1]}}, "required": ["version"]}
 PROBLEMS = [
     {
         "schema": NESTED,
@@ -134,7 +135,7 @@ def serving(files: dict[str, tuple[str, bytes]]) -> Iterator[str]:
 def results() -> dict[str, Any]:
     """Return what ``form_checks.js`` found."""
     cases = json.dumps(
-        {"schemas": schemas(), "problems": PROBLEMS, "requests": REQUESTS, "conditions": CONDITIONS}
+        {"schemas": schemas(), "problems": PROBLEMS, "requests": REQUESTS, "conditions": CONDITIONS, "alike": ALIKE}
     ).replace("<", "\\u003c")
     document = (
         f'<!doctype html><body><main id="place"></main><script type="application/json" id="cases">{cases}</script>'
@@ -180,6 +181,10 @@ def test_fields_appear_when_their_condition_holds_and_the_focus_stays() -> None:
         [[nothing, True, ["kind", "name optional"]], [card, True, ["kind", "name optional", "number"]],
          [bank, True, ["kind", "name optional", "number"]]],
     ]  # fmt: skip
+
+
+def test_values_that_look_alike_are_told_apart() -> None:
+    assert [text for text, *_ in results()["alike"]] == ["Choose…", '"2.1"', "2.1"]
 
 
 def test_each_problem_is_at_its_field_in_the_words_of_the_model() -> None:

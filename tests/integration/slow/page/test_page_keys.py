@@ -1,10 +1,12 @@
 """The page with the keyboard alone: every control is reached, shows that it has the focus, and does its work."""
 
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from browsers.chromium import Browser
-from calls.real_http import RealServer, prepare, real_server
+from calls.real_http import RealServer, prepare, real_server, toolc
 
 CONTROLS = "a[href], button, input, select, textarea, summary, [tabindex='0']"
 SPECS = """\
@@ -21,24 +23,39 @@ tools:
     sandbox: {workspace: rw}
     examples: [{left: 1, right: 2}]
     tests: [{args: {left: 1}, expect: {matches: sum}}]
+  - name: wipe_file
+    description: Remove a file. Use it only after a person has confirmed it.
+    confirm: true
+    parameters: {path: {type: string, description: The file}}
+    backend: {shell: {argv: [echo, wiped, "{{ path }}"]}}
   - {name: other_tool, description: Print a word. Use it in tests., backend: {shell: {argv: [echo]}}}
 """
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with a workspace, and with a description that has changed since the last commit."""
     folder = tmp_path_factory.mktemp("keys")
     prepare(folder)
-    (folder / "specs" / "tools.yaml").write_text(SPECS)
+    specs = folder / "specs" / "tools.yaml"
+    specs.write_text(SPECS)
     (folder / "work").mkdir()
-    with real_server(folder, "--workspace", "work") as started:
+    git = ["git", "-c", "user.name=n", "-c", "user.email=n@example.com"]
+    for command in (["init", "-q"], ["add", "specs"], ["commit", "-qm", "Add tools"]):
+        subprocess.run([*git, *command], cwd=folder, check=True)
+    specs.write_text(SPECS.replace("Print a word", "Print an empty line"))
+    toolc(folder, "token", "create", "ann", "--role", "reviewer")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[RealServer]:
+    with real_server(folder, "--workspace", "work", "--confirm", "api") as started:
         yield started
 
 
-@pytest.mark.parametrize("view", ["", "tools/add_numbers", "try/add_numbers", "history", "sign-in/ann/x", "no-view"])
-def test_tab_reaches_every_control_and_shows_where_it_is(view: str, server: RealServer, chromium: Browser) -> None:
-    chromium.look("wide", "light")
-    chromium.open(f"{server.url}/#/{view}", "main:not([aria-busy]) :is(h1, h2)")
+def tab_reaches_every_control(chromium: Browser) -> None:
+    """Assert that Tab reaches each control of the view, and that the one with the focus is marked."""
     for each in chromium.all("main summary"):
         each.click()
     chromium.run("document.activeElement.blur(); window.seen = new Set(); window.unmarked = []")
@@ -64,6 +81,13 @@ def test_tab_reaches_every_control_and_shows_where_it_is(view: str, server: Real
     )
     assert missed == []
     assert chromium.run("return unmarked") == []
+
+
+@pytest.mark.parametrize("view", ["", "tools/add_numbers", "try/add_numbers", "history", "sign-in/ann/x", "no-view"])
+def test_tab_reaches_every_control_and_shows_where_it_is(view: str, server: RealServer, chromium: Browser) -> None:
+    chromium.look("wide", "light")
+    chromium.open(f"{server.url}/#/{view}", "main:not([aria-busy]) :is(h1, h2)")
+    tab_reaches_every_control(chromium)
 
 
 def test_a_tool_is_found_called_and_repeated_with_keys_alone(server: RealServer, chromium: Browser) -> None:
@@ -103,8 +127,15 @@ def test_an_item_that_is_added_has_the_focus_and_one_that_is_removed_gives_it_ba
     assert "Add to names" in chromium.run("return document.activeElement.textContent")
     chromium.press("ENTER")
     assert chromium.active("tagName") == "TEXTAREA"
+    chromium.focus(".items + button")
+    chromium.press("ENTER")
+    chromium.press("b")
+    assert chromium.texts(".items label") == ["names 0", "names 1"]
+    chromium.run("document.querySelector('.items textarea').focus()")
     chromium.press("TAB")
     chromium.press("ENTER")
+    assert chromium.texts(".items label") == ["names 0"]
+    assert chromium.wait(".items textarea").get_property("value") == "b"
     assert "Add to names" in chromium.run("return document.activeElement.textContent")
     assert chromium.wait("#status").text == "Item removed"
 
@@ -122,3 +153,42 @@ def test_the_tabs_of_the_form_are_one_stop_and_change_with_arrows(server: RealSe
     chromium.press("ARROW_LEFT")
     assert chromium.wait("#form-tab-json").get_attribute("aria-selected") == "true"
     assert "This is not JSON" in chromium.wait(".problems").text
+
+
+def test_a_reviewer_signs_in_reviews_and_confirms_with_keys_alone(
+    folder: Path, server: RealServer, chromium: Browser
+) -> None:
+    chromium.open(toolc(folder, "token", "link", "ann").strip(), "button.primary")
+    chromium.press("ENTER")
+    chromium.wait(".row")
+    chromium.focus("a[href='#/review']")
+    chromium.press("ENTER")
+    chromium.wait(".change")
+    assert chromium.active("id") == "place"
+    tab_reaches_every_control(chromium)
+    chromium.focus("#base")
+    chromium.press("HEAD~9")
+    chromium.press("ENTER")
+    assert "is not a commit" in chromium.wait(".notice").text
+    call = chromium.run(
+        "return fetch('api/v1/tools/wipe_file', {method: 'POST', headers: {Prefer: 'respond-async'}, "
+        'body: \'{"path": "a"}\'}).then((each) => each.json())'
+    )
+    chromium.focus("a[href='#/confirmations']")
+    chromium.press("ENTER")
+    chromium.wait(".question")
+    tab_reaches_every_control(chromium)
+    chromium.focus(".question button.quiet")
+    chromium.press("ENTER")
+    chromium.wait(".question .form")
+    assert chromium.active("tagName") == "TEXTAREA"
+    chromium.press("bc")
+    chromium.focus(".question button.primary")
+    chromium.press("ENTER")
+    chromium.wait(".notice:not([hidden])")
+    assert chromium.active("id") == "place"
+    chromium.focus("#client button")
+    chromium.press("ENTER")
+    chromium.open(f"{server.url}/#/calls/{call['id']}", ".result .badge")
+    assert chromium.wait(".result pre").text.startswith("wiped ")
+    assert "bc" in chromium.wait(".result pre").text
