@@ -9,19 +9,16 @@ from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Content, Image, Resource
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.calls import members, object_arguments
+from toolc.providers.calls import members, named_call, object_arguments
 from toolc.providers.content import blocks, describe_block, is_image, is_pdf, to_base64
 from toolc.providers.json_schema import passes
-from toolc.providers.json_schema.lowering import LossLog, description, lower_plain
+from toolc.providers.json_schema.lowering import CHOICES, LossLog, description, lower_plain
 from toolc.providers.json_schema.target import Target
 from toolc.providers.provider import CallMessage, Lowering, Provider, lower_each, lower_strict
 from toolc.providers.provider_limits import StrictTools
 
 _CUT_OFF: Final = (None, "max_tokens", "model_context_window_exceeded")
 """The stop reasons of a response that is cut off. The reason is null if a stream ended early."""
-
-_REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "oneOf"})
-
 
 STRICT: Final = Target(
     name="Anthropic's strict mode", subset="anthropic", is_strict=True,
@@ -46,7 +43,7 @@ def _lower(tools: Sequence[ToolSpec]) -> Lowering:
         definition: JsonObject = {
             "name": tool.name,
             "description": description(tool),
-            "input_schema": strict or lower_plain(tool, _REJECTED_AT_ROOT, losses),
+            "input_schema": strict or lower_plain(tool, CHOICES, losses),
         }
         if strict:
             definition["strict"] = True
@@ -62,11 +59,7 @@ def _calls(response: JsonObject) -> tuple[ToolCall, ...]:
     content = members(response, "content")
     cut_off = content[-1] if content and response.get("stop_reason", "tool_use") in _CUT_OFF else None
     return tuple(
-        ToolCall(
-            name=str(block.get("name") or ""),
-            arguments=object_arguments(block.get("input"), cut_off=block is cut_off),
-            call_id=str(block.get("id") or ""),
-        )
+        named_call(block, object_arguments(block.get("input"), cut_off=block is cut_off), block.get("id"))
         for block in content
         if block.get("type") == "tool_use"
     )

@@ -15,14 +15,11 @@ from toolc.model.result import Content, Image, Resource
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.text import lazy_re
 from toolc.providers.anthropic import STRICT as ANTHROPIC_STRICT
-from toolc.providers.calls import members, object_arguments
+from toolc.providers.calls import members, named_call, object_arguments
 from toolc.providers.content import IMAGE_FORMATS, blocks, describe_block, is_image, is_pdf, shown_data
-from toolc.providers.json_schema.lowering import LossLog, description, lower_plain
+from toolc.providers.json_schema.lowering import CHOICES, LossLog, description, lower_plain
 from toolc.providers.provider import CallMessage, Lowering, Provider, lower_each, lower_strict
 from toolc.providers.provider_limits import StrictTools
-
-_REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "oneOf"})
-"""The keywords that the Claude models, the most used on Bedrock, reject at the root."""
 
 STRICT: Final = replace(ANTHROPIC_STRICT, name="Bedrock's strict mode")
 """The subset of strict mode, which is the same as Claude's."""
@@ -46,7 +43,8 @@ def _lower(tools: Sequence[ToolSpec]) -> Lowering:
     def declare(tool: ToolSpec, losses: LossLog) -> JsonObject:
         losses.add_unsupported(tool, "label", "annotations", "examples", "result_schema")
         strict = lower_strict(tool, "bedrock", STRICT, losses, strict_tools.add)
-        schema = strict or lower_plain(tool, _REJECTED_AT_ROOT, losses)
+        # The Claude models, the most used on Bedrock, reject choices at the root.
+        schema = strict or lower_plain(tool, CHOICES, losses)
         spec: JsonObject = {"name": tool.name, "description": description(tool), "inputSchema": {"json": schema}}
         return {"toolSpec": spec | ({"strict": True} if strict else {})}
 
@@ -59,11 +57,7 @@ def _calls(response: JsonObject) -> tuple[ToolCall, ...]:
     cut_off = content[-1] if content and response.get("stopReason", "tool_use") in _CUT_OFF else None
     uses = ((block is cut_off, block.get("toolUse")) for block in content)
     return tuple(
-        ToolCall(
-            name=str(use.get("name") or ""),
-            arguments=object_arguments(use.get("input"), cut_off=is_cut_off),
-            call_id=str(use.get("toolUseId") or ""),
-        )
+        named_call(use, object_arguments(use.get("input"), cut_off=is_cut_off), use.get("toolUseId"))
         for is_cut_off, use in uses
         if isinstance(use, dict) and use.get("type") != "server_tool_use"
     )

@@ -34,14 +34,19 @@ def function_calls(tool_calls: Sequence[JsonObject], *, cut_off: bool = False) -
     """
     functions = [(each, each.get("function")) for each in tool_calls]
     return tuple(
-        ToolCall(
-            name=str(function.get("name") or ""),
-            arguments=parse_arguments(function.get("arguments"), cut_off=cut_off and call is tool_calls[-1]),
-            call_id=str(call.get("id") or ""),
+        named_call(
+            function,
+            parse_arguments(function.get("arguments"), cut_off=cut_off and call is tool_calls[-1]),
+            call.get("id"),
         )
         for call, function in functions
         if isinstance(function, dict)
     )
+
+
+def named_call(part: JsonObject, arguments: JsonValue, call_id: JsonValue) -> ToolCall:
+    """Return the call of the tool that ``part`` names. A name or an id that is missing becomes an empty text."""
+    return ToolCall(name=str(part.get("name") or ""), arguments=arguments, call_id=str(call_id or ""))
 
 
 def numbered(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:

@@ -13,7 +13,7 @@ from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.result import Audio, Content, Image, Resource
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.calls import UNNAMED, members, numbered, object_arguments
+from toolc.providers.calls import UNNAMED, members, named_call, numbered, object_arguments
 from toolc.providers.content import blocks, describe_block, is_image, is_pdf, origin, shown_data, to_base64
 from toolc.providers.json_schema import passes
 from toolc.providers.json_schema.embedding import rebase
@@ -95,11 +95,7 @@ def _response_schema(schema: Schema, losses: LossLog) -> JsonObject:
 
 def _call(call: JsonObject) -> ToolCall:
     arguments = call.get("args")
-    return ToolCall(
-        name=str(call.get("name") or ""),
-        arguments={} if arguments is None else object_arguments(arguments),
-        call_id=str(call.get("id") or ""),
-    )
+    return named_call(call, {} if arguments is None else object_arguments(arguments), call.get("id"))
 
 
 def _response(message: CallMessage) -> JsonObject:

@@ -14,7 +14,7 @@ from toolc.model.call import ToolCall
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.result import Audio, Content, Text
 from toolc.model.spec.tool import ToolSpec
-from toolc.providers.calls import choice_calls, members, parse_arguments
+from toolc.providers.calls import choice_calls, members, named_call, parse_arguments
 from toolc.providers.content import (
     blocks,
     data_url,
@@ -143,12 +143,10 @@ def _responses_tool(tool: ToolSpec, losses: LossLog) -> JsonObject:
 def _response_calls(response: JsonObject) -> tuple[ToolCall, ...]:
     """Return the ``function_call`` items in a ``Response``'s output."""
     return tuple(
-        ToolCall(
-            name=str(item.get("name") or ""),
-            arguments=parse_arguments(
-                item.get("arguments"), cut_off=item.get("status") in ("incomplete", "in_progress")
-            ),
-            call_id=str(item.get("call_id") or ""),
+        named_call(
+            item,
+            parse_arguments(item.get("arguments"), cut_off=item.get("status") in ("incomplete", "in_progress")),
+            item.get("call_id"),
         )
         for item in members(response, "output")
         if item.get("type") == "function_call"

@@ -22,14 +22,14 @@ IGNORED: Final = frozenset(
 """Keywords that are dropped without a loss, because they tell a model nothing."""
 
 REJECTED_AT_ROOT: Final = frozenset({"allOf", "anyOf", "const", "enum", "not", "oneOf"})
-"""Keywords that providers' APIs reject with status 400 in a tool's root schema: OpenAI's all, Anthropic's three.
+"""Keywords that providers' APIs reject with status 400 in a tool's root schema: OpenAI's all, Anthropic's ``CHOICES``.
 
 Neither provider documents this. The messages are "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/
 'enum'/'const'/'not' at the top level" and "input_schema does not support oneOf, allOf, or anyOf at the top level".
 """
 
-_DECLARES_PROPERTIES: Final = frozenset({"allOf", "anyOf", "oneOf"})
-"""The rejected keywords whose schemas can declare properties for ``unevaluatedProperties``."""
+CHOICES: Final = frozenset({"allOf", "anyOf", "oneOf"})
+"""The keywords whose schemas can declare properties for ``unevaluatedProperties``."""
 
 MAX_DESCRIPTION: Final = 1024
 """The maximum number of characters of a description with the short form of a result schema. This is OpenAI's limit."""
@@ -131,7 +131,7 @@ def lower_plain(tool: ToolSpec, rejected_at_root: frozenset[str], losses: LossLo
     if rejected_at_root.isdisjoint(schema):
         return schema
     rejected = {key: value for key, value in schema.items() if key in rejected_at_root}
-    if not _DECLARES_PROPERTIES.isdisjoint(rejected) and "unevaluatedProperties" in schema:
+    if not CHOICES.isdisjoint(rejected) and "unevaluatedProperties" in schema:
         # It would refuse the properties that the moved schemas declare.
         rejected["unevaluatedProperties"] = schema["unevaluatedProperties"]
     for key in sorted(rejected):

@@ -21,7 +21,7 @@ from toolc.model.json_schema import (
     values_within,
 )
 from toolc.model.text import lazy_re
-from toolc.providers.json_schema.lowering import REJECTED_AT_ROOT, add_to_description
+from toolc.providers.json_schema.lowering import CHOICES, REJECTED_AT_ROOT, add_to_description
 from toolc.providers.json_schema.portable_rules import Refusal, Rule, is_refused_id, is_refused_pattern, refused_name
 from toolc.providers.json_schema.references import (
     LocatedSchema,
@@ -36,7 +36,6 @@ from toolc.providers.json_schema.references import (
 from toolc.providers.json_schema.target import ROOT
 from toolc.providers.json_schema.values import type_names
 
-_CHOICES: Final = frozenset({"allOf", "anyOf", "oneOf"})
 _READ: Final = frozenset({"$defs", "additionalProperties", "anyOf", "items", "oneOf", "prefixItems", "properties"})
 """The keywords whose schemas Gemini reads."""
 
@@ -113,7 +112,7 @@ class _Repair:
         place = _Place(located.pointer, is_root=True, origins=located.origins)
         schema = {key: value for key, value in located.schema.items() if key != "$defs"}
         folded: JsonObject = {key: schema.pop(key) for key in sorted(schema.keys() & REJECTED_AT_ROOT)}
-        if not _CHOICES.isdisjoint(folded) and "unevaluatedProperties" in schema:
+        if not CHOICES.isdisjoint(folded) and "unevaluatedProperties" in schema:
             folded["unevaluatedProperties"] = schema.pop("unevaluatedProperties")
         if isinstance(self.references.target(str(schema.get("$ref"))), dict):
             folded["$ref"] = schema.pop("$ref")
