@@ -13,17 +13,19 @@ from typing import Final
 from toolc.dataclass import dataclass, field
 from toolc.model.spec.tool import EFFECT, SURFACE
 from toolc.review.model.change import ToolChange
-from toolc.review.model.pairing import MIN_SIMILARITY, ToolPair, WordIndex, backend_ratio, description_ratio, effect_of
+from toolc.review.model.pairing import (
+    MAX_SAME,
+    MIN_SIMILARITY,
+    ToolPair,
+    WordIndex,
+    backend_ratio,
+    description_ratio,
+    effect_of,
+)
 from toolc.review.model.state import Reviewed, State
 from toolc.review.model.text_diff import changed_parts, format_route
 
 RULE: Final = "SUR02"
-
-_MAX_SAME: Final = 20
-"""The maximum number of tools with the same effect that are compared with a tool.
-
-Comparing all of them takes quadratic time. A larger number usually comes from a generator.
-"""
 
 _COPY: Final = 0.95
 """The minimum similarity of the description of a copy (0 to 1).
@@ -76,7 +78,7 @@ class Links:
         if old is not None and effect_of(self.old, old.spec.name) == effect:
             return []  # the other tool changed, so the link is reported for that one
         others = [each for each in self._by_effect.get(effect, []) if each != name]
-        return others[:_MAX_SAME]
+        return others[:MAX_SAME]
 
     def _candidates(self, pair: ToolPair, tool: Reviewed, same: list[str]) -> list[str]:
         has_new_text = pair.old is None or pair.old.spec.description != tool.spec.description

@@ -30,8 +30,8 @@ _CANDIDATES: Final = 5
 Each comparison takes quadratic time, so only the best candidates are compared.
 """
 
-_MAX_SAME: Final = 20
-"""The maximum number of tools with the same effect that are compared with a new one.
+MAX_SAME: Final = 20
+"""The maximum number of tools with the same effect that are compared with a tool.
 
 Comparing all of them takes quadratic time. A larger number usually comes from a generator.
 """
@@ -103,7 +103,7 @@ def _similar(
     for name in disappeared:
         by_effect[effect_of(old, name)].append(name)
     for name, tool in appeared.items():
-        same = by_effect.get(effect_of(new, name), [])[:_MAX_SAME]
+        same = by_effect.get(effect_of(new, name), [])[:MAX_SAME]
         for other in dict.fromkeys([*same, *index.candidates(tool)]):
             ratio = description_ratio(disappeared[other], tool)
             if other not in same and ratio < MIN_SIMILARITY:

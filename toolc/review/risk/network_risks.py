@@ -15,7 +15,7 @@ from toolc.review.model.change import Grade, ToolChange
 from toolc.review.model.state import State
 from toolc.review.risk.data_access import POWER
 from toolc.review.risk.lookalike import imitated
-from toolc.review.risk.risk_rule import Sides, gained, risk_rule
+from toolc.review.risk.risk_rule import Sides, gained, risk_rule, steps_suffix
 
 PUBLIC: Final = "RSK13"
 
@@ -43,7 +43,7 @@ def check_destinations(sides: Sides) -> Iterator[ToolChange]:
             message = f"a call may now reach {message}" + (", with any host in HTTP requests" * each.value.any_host)
         similar = imitated(each.value.host, (other.host for other in old_hosts))
         grade: Grade = "critical" if similar else "high"
-        suffix = f"{each.by}, which looks like {similar}" if similar else each.by
+        suffix = steps_suffix(each) + (f", which looks like {similar}" if similar else "")
         yield sides.risk(rule, grade, f"{message}{suffix}", _ALLOW, gone, name)
     yield from _url(sides)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from toolc.dataclass import dataclass
 from toolc.model.permissions import OWN, Grant, Permissions, permissions_of
@@ -70,20 +70,10 @@ class Sides:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Gained(Generic[T]):
-    """A permission that was not granted before. ``by`` is a text that names the steps that have it."""
-
-    value: T
-    by: str
-
-
-def gained(before: Sequence[Grant[T]], after: Sequence[Grant[T]]) -> Iterator[Gained[T]]:
-    """Yield each permission that was not granted before."""
+def gained(before: Sequence[Grant[T]], after: Sequence[Grant[T]]) -> list[Grant[T]]:
+    """Return the permissions that were not granted before."""
     values = {each.value for each in before}
-    for each in after:
-        if each.value not in values:
-            yield Gained(each.value, steps_suffix(each))
+    return [each for each in after if each.value not in values]
 
 
 def steps_suffix(granted: Grant[T]) -> str:

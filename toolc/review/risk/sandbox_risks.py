@@ -151,7 +151,7 @@ def check_session(sides: Sides) -> Iterator[ToolChange]:
     """Report ``lifetime: session`` where it was not set before."""
     for each in gained(sides.permissions_before.lifetimes, sides.permissions_after.lifetimes):
         if each.value == "session":
-            message = f"all calls of a session share one sandbox{each.by}"
+            message = f"all calls of a session share one sandbox{steps_suffix(each)}"
             before = _lifetime(sides.permissions_before)
             yield sides.risk("RSK13", "high", message, ("sandbox", "lifetime"), before, "session")
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from toolc.compiler.project.files import MAX_FILE_BYTES
 from toolc.model.source import Position, Span
 from toolc.review.model.change import ToolChange
 from toolc.review.model.state import State
@@ -64,7 +63,7 @@ def _attributes(old: Commit, new: Commit, places: Sequence[str]) -> Iterator[Too
 def _converting_lines(commit: Commit) -> Iterator[tuple[str, int, str]]:
     """Yield each line that may convert files: its file, its number and its text."""
     blobs = [blob for blob in commit.blobs([]) if blob.path.rpartition("/")[2] == ".gitattributes"]
-    for blob, data in commit.read_small(blobs, MAX_FILE_BYTES):
+    for blob, data in commit.read_small(blobs):
         if data is None:
             yield blob.path, 1, "a file that is too large"
             continue

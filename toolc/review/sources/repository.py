@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from toolc.compiler.project.files import MAX_FILE_BYTES
 from toolc.dataclass import dataclass
 from toolc.model.errors import UsageError
 
@@ -32,7 +33,7 @@ _SUBMODULE: Final = "160000"
 _UNSAFE_NAMES: Final = frozenset({b"", b".", b"..", b".git"})
 """Names that do not occur in a valid tree (git-fsck(1)) and could lead out of a folder."""
 
-_MAX_LINKS: Final = 40
+MAX_LINKS: Final = 40
 """The maximum number of links that are followed for one path, as on Linux (path_resolution(7))."""
 
 
@@ -67,8 +68,7 @@ class Commit:
         listing = self.repository.git("ls-tree", "-t", "-z", "--full-tree", self.identity, "--", *paths)
         return tuple(each for each in _entries(listing) if each.mode != _SUBMODULE)
 
-    def sizes(self, blobs: Sequence[Blob]) -> list[int]:
-        """Return the size of each blob in bytes. Raises ``UsageError`` if a blob is missing (in a partial clone)."""
+    def _sizes(self, blobs: Sequence[Blob]) -> list[int]:
         if not blobs:
             return []
         answer = self.repository.git("cat-file", "--batch-check", stdin=_object_names(blobs))
@@ -76,7 +76,7 @@ class Commit:
         return [self._size(blob, line.split(" ")) for blob, line in zip(blobs, lines, strict=True)]
 
     def read(self, blobs: Sequence[Blob]) -> Iterator[bytes]:
-        """Yield the bytes of each blob, in order. Raises ``UsageError`` as ``sizes`` does."""
+        """Yield the bytes of each blob, in order. Raises ``UsageError`` if a blob is missing (in a partial clone)."""
         if not blobs:
             return
         answer = self.repository.git("cat-file", "--batch", stdin=_object_names(blobs))
@@ -87,12 +87,12 @@ class Commit:
             yield answer[end + 1 : end + 1 + size]
             at = end + size + 2
 
-    def read_small(self, blobs: Sequence[Blob], max_bytes: int) -> Iterator[tuple[Blob, bytes | None]]:
-        """Yield each blob with its bytes, or with None if it is larger than ``max_bytes`` and therefore not read."""
-        sizes = self.sizes(blobs)
-        contents = self.read([blob for blob, size in zip(blobs, sizes, strict=True) if size <= max_bytes])
+    def read_small(self, blobs: Sequence[Blob]) -> Iterator[tuple[Blob, bytes | None]]:
+        """Yield each blob with its bytes as ``read`` does, or with None instead if it exceeds ``MAX_FILE_BYTES``."""
+        sizes = self._sizes(blobs)
+        contents = self.read([blob for blob, size in zip(blobs, sizes, strict=True) if size <= MAX_FILE_BYTES])
         for blob, size in zip(blobs, sizes, strict=True):
-            yield blob, next(contents) if size <= max_bytes else None
+            yield blob, next(contents) if size <= MAX_FILE_BYTES else None
 
     def _size(self, blob: Blob, words: Sequence[str]) -> int:
         """Parse the output of ``cat-file`` for a blob: its hash, ``blob`` and its size, or that it is missing."""
@@ -158,6 +158,13 @@ class Repository:
         if result.returncode:
             raise UsageError(f"git {arguments[0]} failed: {_first_line(result.stderr.decode(errors='replace'))}")
         return result.stdout
+
+
+def top_of(path: Path) -> Path:
+    """Return the top of the repository that contains ``path``, or the folder if there is no repository."""
+    folder = path if path.is_dir() else path.parent
+    repository = Repository.of(folder)
+    return repository.top if repository else folder
 
 
 def resolved(path: Path) -> Path:
@@ -245,7 +252,7 @@ def _advice(error_text: str) -> str:
 
 def _follow_links(commit: Commit, path: str) -> str:
     followed = path
-    for _ in range(_MAX_LINKS):
+    for _ in range(MAX_LINKS):
         parents = [str(each) for each in (PurePosixPath(followed), *PurePosixPath(followed).parents)][:-1]
         link = next((each for each in commit.entries(parents) if each.mode == LINK), None) if parents else None
         if link is None:

@@ -21,7 +21,7 @@ from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.names import LOCK_NAME
 from toolc.model.text import render_size
-from toolc.review.sources.repository import LINK, Commit, Repository, concerns, in_commit, resolved
+from toolc.review.sources.repository import LINK, MAX_LINKS, Commit, Repository, concerns, in_commit, resolved, top_of
 from toolc.review.sources.states import resolve
 
 _TOOLC_FILES: Final = frozenset({*PROJECT_FILES, LOCK_NAME, ACCEPTED})
@@ -32,9 +32,6 @@ _CHUNK: Final = 50
 
 Each read starts Git, which takes as long as reading dozens of files.
 """
-
-_MAX_LINKS: Final = 40
-"""The maximum number of links that are followed for one path, as on Linux (path_resolution(7))."""
 
 
 @contextmanager
@@ -89,7 +86,7 @@ class ReviewedFiles:
                 return False
             regular = [blob for blob in blobs if blob.mode != LINK]
             chunks = (regular[start : start + _CHUNK] for start in range(0, len(regular), _CHUNK))
-            found = (each for chunk in chunks for each in self.base.read_small(chunk, MAX_FILE_BYTES))
+            found = (each for chunk in chunks for each in self.base.read_small(chunk))
             return not any(data is not None and _is_spec(blob.path, data) for blob, data in found)
         return self.base.is_dir() and not any(_is_known(each) or _is_spec_file(each) for each in _files(self.base))
 
@@ -98,14 +95,14 @@ class ReviewedFiles:
         if not isinstance(self.head, Path) or isinstance(self.base, Commit):
             yield self.repository.top if self.repository else Path()
         if isinstance(self.head, Path):
-            yield _top_of(self.head)
+            yield top_of(self.head)
 
     def _of_commit(self, commit: Commit, path: Path) -> Path | None:
         (place,) = in_commit(commit, [path])
         blobs = [blob for blob in commit.entries([place]) if blob.path == place and blob.mode != LINK]
         if not place or not blobs:
             return None
-        ((_, data),) = commit.read_small(blobs, MAX_FILE_BYTES)
+        ((_, data),) = commit.read_small(blobs)
         if data is None:
             raise UsageError(f"{commit.name}: {place} is larger than {render_size(MAX_FILE_BYTES)}")
         folder = self.folder / commit.identity
@@ -131,17 +128,10 @@ class ReviewedFiles:
         assert isinstance(self.base, Path)
         if isinstance(self.head, Path) and self.head.is_dir():
             yield resolved(self.head), self.base
-        base_top = _top_of(self.base)
+        base_top = top_of(self.base)
         for root in self._under_review():
             if resolved(base_top) != resolved(root):
                 yield resolved(root), base_top
-
-
-def _top_of(path: Path) -> Path:
-    """Return the top of the repository that contains ``path``, or the folder if there is no repository."""
-    folder = path if path.is_dir() else path.parent
-    repository = Repository.of(folder)
-    return repository.top if repository else folder
 
 
 def _passes_through(path: Path, top: Path) -> bool:
@@ -157,7 +147,7 @@ def _passes_through(path: Path, top: Path) -> bool:
         if place.is_relative_to(real_top):
             return True
         links += 1
-        if links > _MAX_LINKS:
+        if links > MAX_LINKS:
             raise UsageError(f"{path} is part of a loop of symbolic links")
         target = place.readlink()
         steps.extendleft(reversed(target.parts[1:] if target.is_absolute() else target.parts))

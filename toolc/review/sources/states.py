@@ -25,7 +25,7 @@ from toolc.model.registry_io import read_registry
 from toolc.model.source import Span
 from toolc.review.model.comments import comments_of, suppressed_by
 from toolc.review.model.state import Reviewed, State, inside
-from toolc.review.sources.repository import LINK, Blob, Commit, Repository, in_commit
+from toolc.review.sources.repository import LINK, Blob, Commit, Repository, in_commit, top_of
 
 _LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
 """The beginning of a Git LFS pointer, which is committed instead of the file."""
@@ -144,8 +144,7 @@ def _open_state(
 ) -> Iterator[State]:
     """Yield a state. With ``base``, its settings apply where they are stricter."""
     if name is None or source is None:
-        repository = Repository.of(Path())
-        yield _compile(WORKING_TREE, paths, "", repository.top if repository else Path(), base)
+        yield _compile(WORKING_TREE, paths, "", top_of(Path()), base)
     elif isinstance(source, Commit):
         with tempfile.TemporaryDirectory(prefix="toolc-review-") as folder:
             yield _compile_commit(source, paths, Path(folder).resolve(), base)
@@ -154,14 +153,9 @@ def _open_state(
         tools = {tool.spec.name: Reviewed(tool.spec) for tool in file.tools}
         yield State(name, tools, built_toolsets=file.toolsets)
     else:
-        yield _compile(name, [source], "", _top_of(source, base), base)
-
-
-def _top_of(path: Path, base: State | None) -> Path:
-    """Return the folder that corresponds to the top of the base. If that is a commit, it is the repository's top."""
-    folder = path if path.is_dir() else path.parent
-    repository = Repository.of(folder) if base and base.prefix else None
-    return repository.top if repository else folder
+        top = source if source.is_dir() else source.parent
+        # The folder that corresponds to the top of the base, which is that of the repository for a commit.
+        yield _compile(name, [source], "", top_of(top) if base and base.prefix else top, base)
 
 
 def _compile(label: str, paths: Sequence[Path], prefix: str, top: Path, base: State | None) -> State:
@@ -201,8 +195,7 @@ def _with_repository_paths(found: Diagnostic, prefix: str) -> Diagnostic:
 
 def baseline_here(base: State) -> Baseline:
     """Return the settings of the base for specs in the current folder's repository, or in the current folder."""
-    repository = Repository.of(Path())
-    return _baseline(base, repository.top if repository else Path())
+    return _baseline(base, top_of(Path()))
 
 
 def _baseline(base: State, top: Path) -> Baseline:
@@ -237,15 +230,12 @@ def _compile_commit(commit: Commit, paths: Sequence[Path], folder: Path, base: S
 
 def _write_blobs(commit: Commit, blobs: Sequence[Blob], top: Path) -> Iterator[tuple[str, bytes]]:
     """Write each blob and yield its content. A file that is too large becomes zero bytes and is not yielded."""
-    sizes = dict(zip(blobs, commit.sizes(blobs), strict=True))
-    small = [blob for blob, size in sizes.items() if size <= MAX_FILE_BYTES]
-    for blob, data in zip(small, commit.read(small), strict=True):
-        _write(top, blob, data)
-        yield blob.path, data
-    for blob, size in sizes.items():
-        if size > MAX_FILE_BYTES:
-            _write(top, blob, b"")
-            os.truncate(top / blob.path, size)
+    for blob, data in commit.read_small(blobs):
+        _write(top, blob, data or b"")
+        if data is None:
+            os.truncate(top / blob.path, MAX_FILE_BYTES + 1)
+        else:
+            yield blob.path, data
 
 
 def _may_be_spec(blob: Blob) -> bool:
