@@ -11,8 +11,8 @@ from urllib.parse import unquote
 from toolc.compiler.schema.parameters import is_full_schema
 from toolc.dataclass import dataclass
 from toolc.document.map_reader import first_line
-from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, child
-from toolc.model.json_schema import LISTS_OF_SCHEMAS, JsonValue, pointer_tokens
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, child, innermost
+from toolc.model.json_schema import LISTS_OF_SCHEMAS, MAPS_OF_SCHEMAS, JsonValue, pointer_tokens
 from toolc.model.source import SourceText, Span
 from toolc.model.spec.tool import ToolSpec
 
@@ -25,7 +25,6 @@ Role: TypeAlias = Literal["name", "prose", "value"]
 SURFACE_KEYS: Final = frozenset({"name", "label", "description", "aliases", "deprecated", "parameters", "examples"})
 """The top-level keys whose values a model sees."""
 
-_NAMED: Final = frozenset({"properties", "$defs", "definitions", "patternProperties", "dependentSchemas"})
 _PROSE: Final = frozenset({"title", "description", "$comment"})
 _VALUES: Final = frozenset({"enum", "const", "default", "examples", "pattern"})
 
@@ -143,12 +142,7 @@ class LocatedTool:
 
         If the value does not exist, return the span of the innermost value on the route that does.
         """
-        node: Node = self.node
-        for step in route:
-            inner = child(node, step)
-            if inner is None:
-                break
-            node = inner
+        node = innermost(self.node, route)
         return node.span if isinstance(node, Scalar) else first_line(node.span)
 
     def node_at(self, *route: str | int) -> Node | None:
@@ -223,7 +217,7 @@ def _schema(node: Node, owner: str, texts: list[ModelText]) -> None:
         elif key in _VALUES:
             _values(value, f"the {key} of {owner}", texts)
         elif isinstance(value, Mapping):
-            if key in _NAMED:
+            if key in MAPS_OF_SCHEMAS:
                 _properties(value, texts)
             else:
                 _schema(value, owner, texts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import date, datetime, time
 from typing import Final, NamedTuple, TypeAlias
 
@@ -156,11 +156,18 @@ def value_span(place: NodePosition) -> Span:
     return Span(span.path, start, span.end) if start < span.end else span
 
 
-def strings(node: Node | None, skipped_keys: Collection[str] = ()) -> list[tuple[Scalar, str]]:
-    """Return every string below ``node`` in the order of the file, except below ``skipped_keys``."""
-    scalars: list[tuple[Scalar, str]] = []
-    _collect(node, skipped_keys, scalars)
-    return scalars
+def strings(node: Node | None, skipped_keys: Collection[str] = ()) -> Iterator[tuple[Scalar, str]]:
+    """Yield every string below ``node`` in the order of the file, except below ``skipped_keys``."""
+    if isinstance(node, Scalar):
+        if isinstance(node.value, str):
+            yield node, node.value
+    elif isinstance(node, Mapping):
+        for key, _, value in node.entries:
+            if key not in skipped_keys:
+                yield from strings(value, skipped_keys)
+    elif isinstance(node, Sequence):
+        for item in node.items:
+            yield from strings(item, skipped_keys)
 
 
 def child(node: Node, step: str | int) -> Node | None:
@@ -170,6 +177,15 @@ def child(node: Node, step: str | int) -> Node | None:
     if isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
         return node.items[step]
     return None
+
+
+def innermost(node: Node, route: Iterable[str | int]) -> Node:
+    """Return the node at ``route``, or the last node on the way to it."""
+    for step in route:
+        if (inner := child(node, step)) is None:
+            break
+        node = inner
+    return node
 
 
 def steps_to_decode(node: Node) -> int:
@@ -218,16 +234,3 @@ def _before_blank(source: SourceText, start: Position, end: Position) -> Positio
     while line > start.line + 1 and not source.line(line - 1).strip():
         line -= 1
     return Position(line - 1, len(source.line(line - 1)) + 1)
-
-
-def _collect(node: Node | None, skipped_keys: Collection[str], scalars: list[tuple[Scalar, str]]) -> None:
-    if isinstance(node, Scalar):
-        if isinstance(node.value, str):
-            scalars.append((node, node.value))
-    elif isinstance(node, Mapping):
-        for key, _, value in node.entries:
-            if key not in skipped_keys:
-                _collect(value, skipped_keys, scalars)
-    elif isinstance(node, Sequence):
-        for item in node.items:
-            _collect(item, skipped_keys, scalars)

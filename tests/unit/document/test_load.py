@@ -173,7 +173,7 @@ parameters: {{loud: {{type: boolean}}}}
 
 def test_strings_are_returned_in_order_with_their_position(tmp_path: Path) -> None:
     (tool,) = compile_text(tmp_path, SPEC.replace("7", "'7'")).located
-    found = strings(tool.node.get("backend"))
+    found = [*strings(tool.node.get("backend"))]
     assert [text for _, text in found] == ["echo", "7", "loud", "!", "quiet"]
     assert [node.span.start.line for node, _ in found] == [6, 6, 6, 6, 7]
 
@@ -181,7 +181,7 @@ def test_strings_are_returned_in_order_with_their_position(tmp_path: Path) -> No
 def test_numbers_and_identifiers_are_skipped(tmp_path: Path) -> None:
     (tool,) = compile_text(tmp_path, SPEC.replace("echo, 7", "echo")).located
     assert [text for _, text in strings(tool.node.get("backend"), {"when", "stdin"})] == ["echo", "!"]
-    assert strings(tool.node.get("result")) == []
+    assert [*strings(tool.node.get("result"))] == []
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])

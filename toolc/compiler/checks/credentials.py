@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 
 from toolc.compiler.checks.check_registry import tool_check
 from toolc.compiler.located_tool import LocatedTool
-from toolc.compiler.schema.parameters import is_full_schema
+from toolc.compiler.schema.parameters import parameter_entries
 from toolc.compiler.text_analysis.credentials import (
     Certainty,
     credential_header,
@@ -363,9 +363,7 @@ def _step_arguments(node: Node | None) -> Iterator[Place]:
 
 def _defaults(node: Node | None) -> Iterator[Place]:
     """Yield the default values of parameters whose names are those of credentials."""
-    if isinstance(node, Mapping) and is_full_schema(node):
-        node = node.get("properties")
-    for entry in node.entries if isinstance(node, Mapping) else ():
+    for entry in parameter_entries(node):
         schema = entry.value
         if isinstance(schema, Mapping):
             for key in ("default", "const"):

@@ -8,17 +8,14 @@ from functools import lru_cache
 from typing import Final
 
 from toolc.compiler.located_tool import LocatedTool
-from toolc.compiler.schema.parameters import is_full_schema
+from toolc.compiler.schema.dialects import schemas_in
+from toolc.compiler.schema.parameters import is_full_schema, parameter_entries
 from toolc.compiler.templates.expressions import argument_names
 from toolc.document.nodes import Mapping, MappingEntry, Scalar, Sequence
 from toolc.model.source import SourceText
 from toolc.model.spec.code_backends import HostFunction, Script, ShellBackend, WhenGroup
 from toolc.model.spec.tool import Backend
 from toolc.model.text import lazy_re
-
-_IN_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
-_NAMED = ("properties", "$defs", "definitions", "patternProperties", "dependentSchemas")
-_ONE = ("items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else")
 
 _HARMLESS_TYPES: Final = ("integer", "number", "boolean", "null")
 
@@ -28,40 +25,17 @@ _RESPELLS: Final = lazy_re(r"\\[xuU\s]")
 
 def parameters(tool: LocatedTool) -> Iterator[tuple[MappingEntry, Mapping]]:
     """Yield each declared parameter: its entry, whose key is its name, and its schema."""
-    node = tool.node.get("parameters")
-    if isinstance(node, Mapping) and is_full_schema(node):
-        node = node.get("properties")
-    for entry in node.entries if isinstance(node, Mapping) else ():
+    for entry in parameter_entries(tool.node.get("parameters")):
         if isinstance(entry.value, Mapping):
             yield entry, entry.value
-
-
-def subschemas(schema: Mapping) -> Iterator[Mapping]:
-    """Yield ``schema`` and every schema inside it."""
-    yield schema
-    for entry in schema.entries:
-        value = entry.value
-        if entry.key in _NAMED and isinstance(value, Mapping):
-            inner = tuple(each.value for each in value.entries)
-        elif entry.key in _IN_LISTS and isinstance(value, Sequence):
-            inner = value.items
-        elif entry.key in _ONE:
-            inner = (value,)
-        else:
-            continue
-        for each in inner:
-            if isinstance(each, Mapping):
-                yield from subschemas(each)
 
 
 def all_subschemas(tool: LocatedTool) -> Iterator[Mapping]:
     """Yield every schema within the tool's ``parameters``."""
     node = tool.node.get("parameters")
-    if isinstance(node, Mapping) and is_full_schema(node):
-        yield from subschemas(node)
-    elif isinstance(node, Mapping):
-        for _, schema in parameters(tool):
-            yield from subschemas(schema)
+    roots = [node] if isinstance(node, Mapping) and is_full_schema(node) else [schema for _, schema in parameters(tool)]
+    for root in roots:
+        yield from schemas_in(root)
 
 
 def has_type(schema: Mapping, name: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 from toolc.compiler.checks.check_registry import tool_check
 from toolc.compiler.checks.helpers import has_keyword, has_type, parameters, text_of, used_arguments
 from toolc.compiler.located_tool import LocatedTool
+from toolc.compiler.schema.parameters import parameter_entries
 from toolc.compiler.templates.expressions import argument_names
 from toolc.document.map_reader import first_line
 from toolc.document.nodes import Mapping
@@ -101,20 +102,15 @@ def check_unused_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
     used |= argument_names(tool.spec.result) | frozenset(_ARGUMENT.findall(tool.spec.result.template or ""))
     if backend.tag == "composite":
         used |= frozenset(name for step in backend.steps for name in _ARGUMENT.findall(step.condition or ""))
+    spans = {entry.key: entry.key_span for entry in parameter_entries(tool.node.get("parameters"))}
     for name in sorted(tool.spec.all_parameters.properties):
         if name not in used:
-            span = tool.key_span("parameters", name)
-            if tool.node.get("parameters") is not None and _has_full_schema(tool):
-                span = tool.key_span("parameters", "properties", name)
+            span = spans.get(name) or tool.span("parameters")
             is_script = isinstance(backend, ShellBackend) and isinstance(backend.command, Script)
             hint = f'use it as "$ARG_{name}"' if is_script else f"use it as {{{{ {name} }}}}"
             yield Diagnostic(
                 codes.UNUSED_PARAMETER, f"the parameter '{name}' is not used", span, f"{hint}, or remove it"
             )
-
-
-def _has_full_schema(tool: LocatedTool) -> bool:
-    return tool.key_span("parameters", "properties") != tool.span("parameters")
 
 
 @tool_check("TC311", needs={"parameters"})

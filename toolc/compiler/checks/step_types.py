@@ -11,7 +11,7 @@ from typing import Final
 
 from toolc.compiler.located_tool import LocatedTool
 from toolc.compiler.schema.check_schema import check_instance
-from toolc.compiler.schema.type_names import declared_types
+from toolc.compiler.schema.type_names import TYPE_WORDS, TYPES, declared_types
 from toolc.compiler.templates.expressions import templates_in
 from toolc.dataclass import dataclass
 from toolc.document.map_reader import Findings
@@ -29,11 +29,7 @@ from toolc.model.spec.tool import ToolSpec
 from toolc.model.template import STEPS, Placeholder, Template
 from toolc.validation.validate import SchemaValidator
 
-_WORDS: Final = {
-    "array": "a list", "boolean": "true or false", "integer": "a whole number", "null": "null", "number": "a number",
-    "object": "a map", "string": "a string",
-}  # fmt: skip
-_ANY: Final = frozenset(_WORDS)
+_ANY: Final = frozenset(TYPES)
 _TEXT: Final = frozenset({"string"})
 _OF_STEPS: Final[Mapping[str, frozenset[str]]] = {
     "text": _TEXT, "outcome": _TEXT, "error": frozenset({"object", "null"}),
@@ -56,7 +52,7 @@ def output_types(tool: ToolSpec | None) -> frozenset[str]:
 
 def _describe(types: frozenset[str]) -> str:
     """Return types as text for a message: ``a string or null``."""
-    return " or ".join(_WORDS[each] for each in sorted(types - ({"integer"} if "number" in types else set())))
+    return " or ".join(TYPE_WORDS[each] for each in sorted(types - ({"integer"} if "number" in types else set())))
 
 
 @dataclass(frozen=True, slots=True)

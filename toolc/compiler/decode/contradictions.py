@@ -63,7 +63,9 @@ def _retry(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 def _http(tool: LocatedTool) -> Iterator[Diagnostic]:
     if tool.spec.backend.tag == "http":
-        yield from check_http(tool, tool.spec.backend)
+        yield from _headers(tool, tool.spec.backend)
+        yield from _body(tool, tool.spec.backend)
+        yield from _cursor(tool, tool.spec.backend)
     if tool.spec.backend.request is not None:
         yield from _plain_secrets(tool, tool.spec.backend.request)
 
@@ -116,9 +118,7 @@ def _sent_secrets(tool: LocatedTool) -> Iterator[tuple[str, str]]:
     auth = backend.auth
     fetched = auth if auth is not None and auth.tag == "oauth2" else None
     sent: tuple[tuple[object, Url | Template], ...] = (
-        (backend.query, backend.url),
-        ((backend.headers, backend.cookies), backend.url),
-        (backend.body, backend.url),
+        ((backend.query, backend.headers, backend.cookies, backend.body), backend.url),
         (auth, fetched.token_url if fetched else backend.url),
     )
     for part, url in sent:
@@ -134,15 +134,13 @@ def _workspace(tool: LocatedTool) -> Iterator[Diagnostic]:
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("result", "files"), "add sandbox: {workspace: rw}")
     backend = tool.spec.backend
     body = backend.body if backend.tag == "http" else None
-    if body is not None and body.tag == "file":
-        span = tool.key_span("backend", "http", "body", "file")
+    routes: list[tuple[str, ...]] = [("file",)] if body is not None and body.tag == "file" else []
+    if body is not None and body.tag == "multipart":
+        routes = [("multipart", part.name, "file") for part in body.parts if part.is_file]
+    for route in routes:
+        span = tool.key_span("backend", "http", "body", *route)
         message = "this file is in the workspace, but this tool has none"
         yield Diagnostic(codes.BAD_VALUE, message, span, "add sandbox: {workspace: ro}")
-    for part in body.parts if body is not None and body.tag == "multipart" else ():
-        if part.is_file:
-            span = tool.key_span("backend", "http", "body", "multipart", part.name, "file")
-            message = "this file is in the workspace, but this tool has none"
-            yield Diagnostic(codes.BAD_VALUE, message, span, "add sandbox: {workspace: ro}")
 
 
 def _lifetime(tool: LocatedTool) -> Iterator[Diagnostic]:
@@ -241,13 +239,6 @@ _CHECKS: Final[tuple[tuple[frozenset[str], _Check], ...]] = (
     (frozenset({"backend", "sandbox"}), _lifetime),
     (frozenset({"sandbox"}), _plugin_secrets),
 )
-
-
-def check_http(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:
-    """Yield each contradiction within an HTTP tool with this ``backend``."""
-    yield from _headers(tool, backend)
-    yield from _body(tool, backend)
-    yield from _cursor(tool, backend)
 
 
 def _headers(tool: LocatedTool, backend: HttpBackend) -> Iterator[Diagnostic]:

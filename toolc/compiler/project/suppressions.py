@@ -196,9 +196,9 @@ def _strings(source: SourceText) -> Iterator[StringSpan]:
     if not source.path.lower().endswith(".toml"):
         yield from scalars(source.text)
         return
-    from toolc.document.toml.positions import leaves  # lazy: +4 ms; most specs are YAML
+    from toolc.document.toml.positions import leaves, scan  # lazy: +4 ms; most specs are YAML
 
-    for start, end in leaves(source.text):
+    for start, end in leaves(scan(source.text)):
         span = source.span(start, end)
         yield span.start, span.end
 

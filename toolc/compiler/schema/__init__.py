@@ -4,12 +4,12 @@
   ``without``.
 - ``check_schema``: reports invalid schemas and keywords that do not work as intended. ``check_instance`` checks
   defaults and examples.
-- ``dialects``: converts schemas of older drafts to 2020-12, and checks references.
+- ``dialects``: converts schemas of older drafts to 2020-12, and checks references. Public: ``schemas_in``.
 - ``parameters``: decodes ``parameters:``, as shorthand (``name?: string``) or full JSON Schema. Public:
-  ``FROM``, ``has_from``, ``is_full_schema``, ``RESERVED``.
+  ``FROM``, ``has_from``, ``is_full_schema``, ``parameter_entries``, ``RESERVED``.
 - ``patterns``: checks the syntax and the run time of regular expressions.
-- ``type_names``: names of types in other languages, and their form in JSON Schema. Public: ``TYPES``,
-  ``TYPE_ALIASES``, ``declared_types``, ``similar_type``, ``type_form``.
+- ``type_names``: names of types in other languages, and their form in JSON Schema. Public:
+  ``TYPE_WORDS``, ``TYPES``, ``TYPE_ALIASES``, ``declared_types``, ``similar_type``, ``type_form``.
 
 May import: ``document``, ``validation`` and ``model``.
 """

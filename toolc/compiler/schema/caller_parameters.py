@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Final
 
-from toolc.compiler.schema.parameters import FROM, has_from, is_full_schema
+from toolc.compiler.schema.parameters import FROM, has_from, parameter_entries
 from toolc.document.map_reader import Findings, first_line
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar
 from toolc.document.suggestions import quote_names
@@ -40,7 +40,7 @@ _ROOT: Final = frozenset(
 
 def decode_caller(node: Node | None, whole: Schema, findings: Findings) -> tuple[CallerParameter, ...]:
     """Return the parameters with ``from`` of ``node``, whose schema is ``whole``. Report those that are not valid."""
-    entries = [each for each in _parameters(node) if has_from(each)]
+    entries = [each for each in parameter_entries(node) if has_from(each)]
     if not entries:
         return ()
     _check_root(whole, entries[0], findings)
@@ -60,12 +60,6 @@ def without(names: Collection[str], whole: Schema) -> Schema:
     properties: dict[str, JsonValue] = {name: schema for name, schema in whole.properties.items() if name not in names}
     required: list[JsonValue] = [*sorted(whole.required - {*names})]
     return Schema({**whole.value, "properties": properties, "required": required})
-
-
-def _parameters(node: Node | None) -> Iterator[MappingEntry]:
-    if isinstance(node, Mapping):
-        properties = node.get("properties") if is_full_schema(node) else node
-        yield from properties.entries if isinstance(properties, Mapping) else ()
 
 
 def _check_root(whole: Schema, first: MappingEntry, findings: Findings) -> None:

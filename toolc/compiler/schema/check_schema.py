@@ -10,12 +10,12 @@ import re
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Final
 
-from toolc.compiler.schema.dialects import as_current, check_dialects, check_references, check_remote, inner_mappings
+from toolc.compiler.schema.dialects import as_current, check_dialects, check_references, check_remote, schemas_in
 from toolc.compiler.schema.patterns import check_schema_pattern, is_flawless_pattern
-from toolc.compiler.schema.type_names import TYPE_ALIASES, TYPES, similar_type, type_form
+from toolc.compiler.schema.type_names import TYPE_ALIASES, TYPE_WORDS, TYPES, similar_type, type_form
 from toolc.document.edits import fix, quote_plain, remove_entry, rename, set_text
 from toolc.document.map_reader import Findings, first_line, quoting_hint
-from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, child, to_json
+from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, Sequence, innermost, to_json
 from toolc.document.suggestions import REQUIRED, quote_names, suggestion
 from toolc.model import codes
 from toolc.model.diagnostics import Code, Fix, spend, steps_left
@@ -56,11 +56,6 @@ _STEPS_PER_ERROR: Final = 5
 
 _LONGEST: Final = 300
 """The maximum number of characters of a message. Values and names in it can be long."""
-
-_TYPE_WORDS: Final = {
-    "array": "a list", "boolean": "true or false", "integer": "a whole number", "null": "null", "number": "a number",
-    "object": "a map", "string": "a string",
-}  # fmt: skip
 
 _UNQUOTED: Final = {
     "boolean": lazy_re("[Tt]rue|[Ff]alse"),
@@ -131,7 +126,7 @@ def describe_error(error: ValidationError) -> str:
     match error.validator:
         case "type":
             types = expected if isinstance(expected, list) else [expected]
-            return f"{_describe(value)} is not {' or '.join(_TYPE_WORDS.get(str(each), str(each)) for each in types)}"
+            return f"{_describe(value)} is not {' or '.join(TYPE_WORDS.get(str(each), str(each)) for each in types)}"
         case "enum" if isinstance(expected, list):
             return f"{_describe(value)} is not one of {', '.join(map(_quote, expected))}"[:_LONGEST]
         case "const":
@@ -174,7 +169,7 @@ def check_schema(root: Mapping, findings: Findings) -> Schema | None:
 def _check_fully(root: Mapping, value: JsonObject, findings: Findings) -> Schema | None:
     """Like ``check_schema``, for a schema that may have findings."""
     before = findings.errors
-    nodes = [*_walk(root)]
+    nodes = [*schemas_in(root)]
     for each in nodes:
         _check_keywords(each, findings)
         _check_identity(each, root, findings)
@@ -233,7 +228,7 @@ def _report(
             hint = suggestion(error.instance, [each for each in error.validator_value if isinstance(each, str)])
         if error.validator == "additionalProperties":
             declared = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
-            if extra := _extra_key(_node_at(node, route), declared, error):
+            if extra := _extra_key(innermost(node, route), declared, error):
                 names = sorted(declared)
                 span, words, hint = extra.key_span, no_such_key(extra.key, names), suggestion(extra.key, names)
                 if missing := renamed.get(tuple(route)):
@@ -264,12 +259,6 @@ def _unquoting(error: ValidationError) -> str:
     if not pattern or not pattern.fullmatch(written):
         return ""
     return f"write {written.lower()}, without quotes"
-
-
-def _walk(node: Mapping) -> Iterator[Mapping]:
-    yield node
-    for inner in inner_mappings(node):
-        yield from _walk(inner)
 
 
 def _check_keywords(node: Mapping, findings: Findings) -> None:
@@ -406,7 +395,7 @@ def _instead_of(keyword: str | int, value: object) -> str:
 
 
 def _report_tuple(root: Mapping, route: list[str | int], findings: Findings) -> None:
-    schema = _node_at(root, route[:-1])
+    schema = innermost(root, route[:-1])
     entry = schema.entry("items") if isinstance(schema, Mapping) else None
     span = entry.key_span if entry else root.span
     message = "'items' is one schema, for every item; a list of them is 'prefixItems' in 2020-12"
@@ -459,17 +448,8 @@ def _without_defaults(node: Mapping, schemas: list[Mapping]) -> JsonObject:
 
 
 def _span_at(node: Node, route: list[str | int]) -> Span:
-    target = _node_at(node, route)
+    target = innermost(node, route)
     return target.span if isinstance(target, Scalar) else first_line(target.span)
-
-
-def _node_at(node: Node, route: list[str | int]) -> Node:
-    """Return the node at ``route``, or the last node on the way to it."""
-    for step in route:
-        if (inner := child(node, step)) is None:
-            break
-        node = inner
-    return node
 
 
 def _extra_key(node: Node, declared: Collection[str], error: ValidationError) -> MappingEntry | None:

@@ -60,6 +60,13 @@ def inner_mappings(schema: Mapping) -> Iterator[Mapping]:
                 yield node
 
 
+def schemas_in(schema: Mapping) -> Iterator[Mapping]:
+    """Yield ``schema`` and every map that is a schema inside it."""
+    yield schema
+    for inner in inner_mappings(schema):
+        yield from schemas_in(inner)
+
+
 def _schemas_under(key: str, value: Node) -> Iterator[Node]:
     if key in MAPS_OF_SCHEMAS and isinstance(value, Mapping):
         yield from (entry.value for entry in value.entries)

@@ -96,6 +96,13 @@ def is_full_schema(node: Mapping) -> bool:
     return WITHOUT_PROPERTIES.issuperset(node.by_key)
 
 
+def parameter_entries(node: Node | None) -> tuple[MappingEntry, ...]:
+    """Return the entries of the parameters in ``parameters:``, whose keys are their names."""
+    if isinstance(node, Mapping) and is_full_schema(node):
+        node = node.get("properties")
+    return node.entries if isinstance(node, Mapping) else ()
+
+
 def _is_object(node: Mapping) -> bool:
     kind = node.get("type")
     return isinstance(kind, Scalar) and kind.value == "object"

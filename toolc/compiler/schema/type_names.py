@@ -8,7 +8,13 @@ from toolc.model.json_schema import JsonObject, types_of
 from toolc.model.names import close_match
 from toolc.model.text import lazy_re
 
-TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
+TYPE_WORDS: Final = {
+    "array": "a list", "boolean": "true or false", "integer": "a whole number", "null": "null", "number": "a number",
+    "object": "a map", "string": "a string",
+}  # fmt: skip
+"""The types of JSON Schema, as messages describe their values."""
+
+TYPES: Final = tuple(TYPE_WORDS)
 TYPE_ALIASES: Final = {
     "bool": "boolean", "dict": "object", "float": "number", "int": "integer", "list": "array", "map": "object",
     "none": "null", "nil": "null", "str": "string", "text": "string", "double": "number", "long": "integer",

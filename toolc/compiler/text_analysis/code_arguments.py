@@ -210,7 +210,7 @@ def _unwrapped(words: Sequence[Word]) -> Sequence[Word]:
     """Return the words of the command that a program such as ``env`` or ``sudo`` starts."""
     for _ in range(_MAX_WRAPPERS):
         name = (words[0].constant or "").rpartition("/")[2] if words else ""
-        if name not in _WRAPPERS or (name == "flock" and _has_option(words, _CODE_OPTIONS)):
+        if name not in _WRAPPERS or (name == "flock" and any(word.constant in _CODE_OPTIONS for word in words)):
             break
         valued, operands = _WRAPPERS[name]
         at = _operands(words, valued)
@@ -218,10 +218,6 @@ def _unwrapped(words: Sequence[Word]) -> Sequence[Word]:
             at += 1
         words = words[at + operands :]
     return words
-
-
-def _has_option(words: Sequence[Word], options: frozenset[str]) -> bool:
-    return any(word.constant in options for word in words)
 
 
 def _operands(words: Sequence[Word], valued: str) -> int:

@@ -90,11 +90,6 @@ def scan(text: str) -> Table:
     return root
 
 
-def leaves(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and end offsets of all keys, and of all values that are not collections, in valid TOML."""
-    yield from _leaves(scan(text))
-
-
 @dataclass(slots=True)
 class Scanner:
     """Scans a text and records the position of each part."""
@@ -179,17 +174,18 @@ class Scanner:
         return table
 
 
-def _leaves(place: ValueRange) -> Iterator[tuple[int, int]]:
+def leaves(place: ValueRange) -> Iterator[tuple[int, int]]:
+    """Yield the start and end offsets of all keys, and of all values that are not collections."""
     match place:
         case Leaf(start=start, end=end):
             yield start, end
         case Items(items=items):
             for item in items:
-                yield from _leaves(item)
+                yield from leaves(item)
         case _:
             for key in place.entries.values():
                 yield key.start, key.end
-                yield from _leaves(key.value)
+                yield from leaves(key.value)
 
 
 def _unquoted(raw: str) -> str:

@@ -381,12 +381,8 @@ class Builder:
 
     def _place_of(self, node: CollectionNode, parts: Collection[object]) -> Marks:
         """Return the marks of a collection. Those of a block end at its start, because its parts determine its end."""
-        start, end = node.start_mark, node.end_mark
-        assert start is not None
-        assert end is not None
-        if parts and not node.flow_style:
-            end = start
-        return (self.source, start.line, start.column, end.line, end.column)
+        source, line, column, *_ = place = self._place(node)
+        return (source, line, column, line, column) if parts and not node.flow_style else place
 
 
 def _short(tag: str) -> str:
