@@ -60,19 +60,18 @@ _METHODS: Final = ("finditer", "findall", "fullmatch", "match", "search", "split
 class _LazyPattern(Generic[AnyStr]):
     """An expression. From the first use, its methods are attributes of the object, so later uses cost nothing."""
 
-    def __init__(self, text: AnyStr, flags: int) -> None:
+    def __init__(self, text: AnyStr) -> None:
         self._text: AnyStr = text
-        self._flags = flags
 
     def __getattr__(self, name: str) -> object:
-        compiled = re.compile(self._text, self._flags)
+        compiled = re.compile(self._text)
         self.__dict__ |= {method: getattr(compiled, method) for method in _METHODS}
         return getattr(compiled, name)
 
 
-def lazy_re(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """Return an object like ``re.compile(text, flags)``, which compiles the expression when it is first used."""
-    return cast("re.Pattern[AnyStr]", _LazyPattern(text, flags))
+def lazy_re(text: AnyStr) -> re.Pattern[AnyStr]:
+    """Return an object like ``re.compile(text)``, which compiles the expression when it is first used."""
+    return cast("re.Pattern[AnyStr]", _LazyPattern(text))
 
 
 _SURROGATE: Final = lazy_re("[\ud800-\udfff]")

@@ -170,10 +170,10 @@ class SchemaValidator:
 
 
 def validation_errors(
-    root: JsonObject, value: JsonValue, *, at: JsonObject | None = None, budget: ValidationBudget | None = None
+    root: JsonObject, value: JsonValue, *, budget: ValidationBudget | None = None
 ) -> list[ValidationError]:
     """Return the errors of one value. See ``SchemaValidator.errors``."""
-    return SchemaValidator(root).errors(value, at=at, budget=budget)
+    return SchemaValidator(root).errors(value, budget=budget)
 
 
 @cache
