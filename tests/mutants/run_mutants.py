@@ -220,9 +220,7 @@ def killed_in_forks(tree: Tree, package: str, chosen: Sequence[Mutant], measured
     Raises:
         SystemExit: The process that makes the forks ends early.
     """
-
     sources = {each.path: (tree.folder / each.path).read_bytes() for each in chosen}
-    jobs, killed = tree.folder / f"{package}.jobs", tree.folder / f"{package}.killed"
     jobs, killed = tree.folder / f"{package}.jobs", tree.folder / f"{package}.killed"
     found = []
     for each in chosen:

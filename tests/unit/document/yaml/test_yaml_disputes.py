@@ -78,9 +78,10 @@ def test_similar_but_valid_yaml_is_accepted(text: str, value: object) -> None:
     [
         ('k: !!str "a\nb"\n', "2:1-3"), ('k: !!str "a\nb"', "2:1-3"), ("k: &x 'a\nb'\nc: d\n", "2:1-3"),
         ('k: !!str "a\n\nb"\n', "3:1-3"), ('l: 1\nk: !!str "a\nb"\nc: d\n', "3:1-3"),
+        ('l:\n  k: "a\n  b"\n', "3:3-5"),
     ],
 )  # fmt: skip
-def test_an_unindented_line_of_a_quoted_value_after_a_tag_or_anchor_is_rejected(text: str, place: str) -> None:
+def test_a_line_of_a_quoted_value_that_is_not_indented_deeper_is_rejected(text: str, place: str) -> None:
     message = "TC001 this line continues the value of line"
     (finding,) = findings(text)
     assert finding.startswith(f"{place} {message}")
