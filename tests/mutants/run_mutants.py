@@ -62,8 +62,11 @@ ALSO: Final = {
 }
 """Tests of packages in other folders: of policies, which the compiler reads, and of the commands that review."""
 
-ELSEWHERE: Final = {"toolc/model/codes.py": "tests/unit/data/test_rule_pages.py"}
-"""Modules of constants whose values a test of another package states: each code and slug is on the page of its rule."""
+ELSEWHERE: Final = {
+    "toolc/model/codes.py": "tests/unit/data/test_rule_pages.py",
+    "toolc/model/spec/sandbox.py": "tests/unit/compiler/test_schema_files.py",
+}
+"""Modules of constants whose values a test of another package states: the page of each rule, the schema for editors."""
 
 _PYTEST: Final = (
     sys.executable,
@@ -172,11 +175,8 @@ def measure(tree: Tree, package: str, chosen: Sequence[Mutant]) -> list[Measured
 
 def tests_of_package(package: str) -> list[str]:
     """Return the test folder of a package, and the files elsewhere that test it."""
-    return [f"tests/unit/{package}", *(file for pattern in ALSO.get(package, ()) for file in _files(pattern))]
-
-
-def _files(pattern: str) -> list[str]:
-    return sorted(file.relative_to(ROOT).as_posix() for file in ROOT.glob(pattern))
+    others = (file for pattern in ALSO.get(package, ()) for file in sorted(ROOT.glob(pattern)))
+    return [f"tests/unit/{package}", *(file.relative_to(ROOT).as_posix() for file in others)]
 
 
 def mirrored_file(mutant: Mutant) -> str:
@@ -237,16 +237,10 @@ def killed_in_forks(tree: Tree, package: str, chosen: Sequence[Mutant], measured
         )
     jobs.write_text(json.dumps(found), encoding="utf-8")
     killed.touch()
-    options = [
-        "-s",
-        "--timeout=300",
-        "--hypothesis-profile=mutants",
-        "-p",
-        "forked",
-        *_FAST,
-        *tests_of_package(package),
-    ]
-    failed = tree.run(options, 4 * BASELINE_SECONDS, MUTANTS_JOBS=str(jobs), MUTANTS_KILLED=str(killed))
+    options = ["-s", "--timeout=300", "--hypothesis-profile=mutants", "-p", "forked", *_FAST]
+    failed = tree.run(
+        [*options, *tests_of_package(package)], 4 * BASELINE_SECONDS, MUTANTS_JOBS=str(jobs), MUTANTS_KILLED=str(killed)
+    )
     if failed:
         raise SystemExit(f"{failed}\nthe forks of tests/unit/{package} ended early")
     return {*killed.read_text(encoding="utf-8").split()}

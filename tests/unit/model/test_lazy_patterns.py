@@ -23,7 +23,3 @@ def test_an_expression_is_compiled_when_it_is_first_used(monkeypatch: pytest.Mon
     assert pattern.fullmatch("a") is None
     assert pattern.pattern == "(?i)b+"
     assert compiled[0] == "(?i)b+"
-
-
-def test_an_expression_of_bytes_has_its_flags() -> None:
-    assert lazy_re(rb"(?m)^a").findall(b"a\na") == [b"a", b"a"]
