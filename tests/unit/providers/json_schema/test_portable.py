@@ -113,10 +113,10 @@ def test_a_choice_at_the_root_is_in_the_description() -> None:
 
 def test_parts_at_the_root_are_merged_if_one_schema_can_express_them() -> None:
     schema: JsonObject = {"type": "object", "allOf": [{"$ref": "#/$defs/a"}, {"required": ["x"]}]}
-    found, _ = portable(schema | {"$defs": {"a": {"properties": {"x": STRING}}}})
-    assert found["properties"] == {"x": STRING}
-    assert found["required"] == ["x"]
+    found, refused = portable(schema | {"$defs": {"a": {"properties": {"x": STRING}}}})
+    assert (found["properties"], found["required"]) == ({"x": STRING}, ["x"])
     assert "description" not in found
+    assert [(each.rule, each.pointer) for each in refused] == [("choice_at_root", "/parameters/allOf")]
 
 
 def test_parameters_without_properties_get_them() -> None:
