@@ -16,7 +16,7 @@ HEADERS: Final = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
         "media-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-        "require-trusted-types-for 'script'"
+        "require-trusted-types-for 'script'; trusted-types 'none'"
     ),
     "Cache-Control": "no-cache",
     "Cross-Origin-Opener-Policy": "same-origin",

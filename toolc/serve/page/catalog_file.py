@@ -40,7 +40,7 @@ def catalog_file(catalog: Catalog, lock_changes: Sequence[JsonValue]) -> str:
     script, style = bundled(files), files["page.css"]
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
     # A data block is no script. The definitions of nine providers repeat each other, so that it becomes far smaller.
     answers = json.dumps(_answers(catalog, lock_changes), separators=(",", ":")).encode()

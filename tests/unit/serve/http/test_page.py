@@ -31,6 +31,7 @@ async def test_a_browser_runs_only_files_of_the_page() -> None:
                 "default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "connect-src": "'self'",
             }  # fmt: skip
             assert policy["require-trusted-types-for"] == "'script'"
+            assert policy["trusted-types"] == "'none'"
             assert policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == "'none'"
             assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
 
