@@ -27,6 +27,7 @@ SMALL_MODULES = {
     "toolc.telemetry.otlp_meter",  # needs an optional package
     "toolc.telemetry.prometheus_meter",  # needs an optional package
     "toolc.sandbox.python.wheels_only",  # runs as a process
+    "toolc.runtime.argument_correction",  # most arguments need no correction
     "toolc.runtime.execution.retry",
     "toolc.runtime.execution.started_ahead",
     "toolc.guest.http.cookies",  # imported only if a redirect sets one

@@ -14,8 +14,7 @@ Start reading in ``main``. ``commands`` has one module per command, ``output`` p
 - ``import_changes``: writes what an import generated, and reports conflicts. Public: ``apply_import``,
   ``checked``, ``conclude``, ``import_options``, ``name_choice``, ``name_options``, ``renamed``, ``report_conflicts``,
   ``report_findings``, ``report_left_out``, ``texts``, ``tool_names``, ``LeftOutPart``.
-- ``inputs``: reads arguments, registries and the user's configuration, and refuses registries that a lock file or a
-  policy does not allow. Public: ``compile_or_exit``.
+- ``inputs``: reads arguments and the user's configuration.
 - ``main``: finds a command by name and runs it. Handles signals, standard streams, and errors that reach the top
   (``output.failure``).
 - ``mcp_sources``: MCP servers of PyPI, npm and clients, for ``toolc import mcp``. Public: ``name_of``, ``package_of``,
@@ -24,11 +23,13 @@ Start reading in ``main``. ``commands`` has one module per command, ``output`` p
   ``requirement_option``, ``PackageVersions``.
 - ``process_specs``: starts plugins and MCP servers to ask what they offer. Public: ``compiled_tool``, ``modeline``,
   ``process_options``, ``spec_files``, ``variable``.
+- ``targets``: opens specs and registries, and refuses those that a lock file or a policy does not allow. Public:
+  ``compile_or_exit``.
 - ``terminal``: connects the standard streams of this process to a program in a sandbox. Public: ``attach``.
 - ``tool_templates``: the specs that ``toolc init --tool`` writes. Public: ``missing_variables``, ``tool_template``,
   ``ToolTemplate``.
 
 May import: everything; no other package imports this one. Inside, the order is ``client_file``, ``common``,
-``code_owners``, ``terminal`` and ``tool_templates``, ``inputs``, ``call_options`` and ``http_options``, ``output``,
-``commands``.
+``code_owners``, ``terminal`` and ``tool_templates``, ``inputs`` and ``targets``, ``call_options`` and
+``http_options``, ``output``, ``commands``.
 """

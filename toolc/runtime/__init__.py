@@ -2,12 +2,13 @@
 
 Start reading in ``execution.single_call``. The packages:
 
-- ``argument_binding``: ``bind``, which checks arguments and fills in defaults, with messages for models, its
-  ``BindError``, and ``validate_result``.
+- ``argument_binding``: ``bind``, which checks arguments and fills in defaults.
 - ``argument_checks``: checks of the public functions' arguments, and the wording of type errors. Public: ``boolean``,
   ``call_id``, ``claims``, ``function``, ``hook``, ``integer``, ``json_object``, ``json_value``, ``listener``,
   ``number``, ``of_type``, ``one_of``, ``optional``, ``path``, ``seconds``, ``sequence``, ``string_list``, ``text``,
   ``MAX_CALL_ID``, ``MAX_DEPTH``.
+- ``argument_correction``, ``argument_problems``: arguments as a model meant them; messages for models about the others.
+- ``argument_values``: what holds for every argument: JSON, depth, size, defaults. Public: ``BindError``.
 - ``call_details``: the ``details`` of a result: durations (``Timing``), the identity of the call, and its sandbox.
 - ``caller``: interfaces of backends that make further calls. Public: ``CallContext``, ``ignore_event``.
 - ``cancellation``: ``Cancellation`` and ``Deadline``, which end waits, and a fair lock. Public: ``check_open``,
@@ -21,6 +22,7 @@ Start reading in ``execution.single_call``. The packages:
 - ``pool``: sandboxes that are started ahead of their calls.
 - ``sandboxed``, ``sessions``, ``wire``: one call in a sandbox; sandboxes for several calls; the host's side of the
   protocol with the guest, and the deadline if the guest does not end the call (``wire.call_loop``).
+- ``result_validation``: compares the data of a tool with its ``result.schema``.
 - ``secrets``, ``workspace``, ``output``: redaction; files; captured output, its limits and events.
 
 Four modules retry: ``execution.retry`` a call with ``retry``, ``toolc.guest.http.exchange`` HTTP requests,

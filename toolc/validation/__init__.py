@@ -1,6 +1,6 @@
 """JSON Schema validation in bounded time, for the compiler and for every call.
 
-Messages about arguments of calls are in ``toolc.runtime.argument_binding``.
+Messages about arguments of calls are in ``toolc.runtime.argument_problems``.
 
 - ``coercion``: corrects arguments that models write: null for an absent value, JSON text, 2.0 for 2. Public:
   ``allows_null``, ``parse_text``, ``parsed_texts``, ``with_integers``, ``without_json_text``, ``without_nulls``.

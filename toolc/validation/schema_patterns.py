@@ -40,6 +40,14 @@ def matches(pattern: str, text: str, *, spend: Callable[[int], None] = lambda _:
     return pattern_speed.search(translate(pattern).python, text, spend=spend)
 
 
+def certainly_matches(pattern: str, text: str) -> bool:
+    """Return whether ``pattern`` matches somewhere in ``text``, or False if it is invalid or would take too long."""
+    try:
+        return matches(pattern, text)
+    except (PatternError, pattern_speed.TooSlowError):
+        return False
+
+
 def pattern_problem(pattern: str) -> str:
     """Return why ``pattern`` is not an ECMA-262 pattern that can be matched, or an empty string if it is one."""
     try:

@@ -11,7 +11,8 @@ from toolc.model.json_schema import JsonObject, JsonValue, Schema
 from toolc.model.spec.code_backends import Argv, ShellBackend
 from toolc.model.spec.tool import STRICT, ProviderChoice, ToolSpec
 from toolc.providers import load_provider
-from toolc.runtime.argument_binding import MAX_PROBLEMS, BindError, bind
+from toolc.runtime.argument_binding import bind
+from toolc.runtime.argument_values import MAX_PROBLEMS, BindError
 
 
 def tool(properties: JsonObject, required: tuple[str, ...] = (), rest: JsonObject | None = None) -> ToolSpec:

@@ -7,8 +7,8 @@ import pytest
 
 from toolc.model.json_schema import JsonValue, Schema
 from toolc.model.result import ToolResult
-from toolc.runtime import argument_binding
-from toolc.runtime.argument_binding import MAX_RESULT_VALUES, validate_result
+from toolc.runtime import result_validation
+from toolc.runtime.result_validation import MAX_RESULT_VALUES, validate_result
 
 UNIQUE = Schema({"type": "array", "uniqueItems": True})
 
@@ -26,7 +26,7 @@ def test_data_with_too_many_values_is_an_error(each: JsonValue) -> None:
 
 
 def test_the_comparison_ends_with_the_time_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(argument_binding, "MIN_VALIDATION_SECONDS", 0.0)
+    monkeypatch.setattr(result_validation, "MIN_VALIDATION_SECONDS", 0.0)
     items: list[JsonValue] = [*range(MAX_RESULT_VALUES - 1)]
     assert kind_of(items, until=time.monotonic()) == "timeout"
     assert kind_of(items) is None

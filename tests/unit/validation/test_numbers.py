@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from models.provider_cases import tool as tool_spec
 
 from toolc.model.json_schema import JsonValue
-from toolc.runtime.argument_binding import BindError, bind
+from toolc.runtime.argument_binding import bind
+from toolc.runtime.argument_values import BindError
 from toolc.validation.numbers import is_multiple
 from toolc.validation.plain_schema import plainly_satisfies
 from toolc.validation.validate import validation_errors

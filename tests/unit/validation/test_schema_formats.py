@@ -11,7 +11,9 @@ from project.paths import DATA
 
 from toolc.model.json_schema import JsonValue, Schema
 from toolc.model.result import ToolResult
-from toolc.runtime.argument_binding import BindError, bind, validate_result
+from toolc.runtime.argument_binding import bind
+from toolc.runtime.argument_values import BindError
+from toolc.runtime.result_validation import validate_result
 from toolc.validation.formats import EXAMPLES, KNOWN_FORMATS, describe_format, matches_format
 from toolc.validation.plain_schema import plainly_satisfies
 from toolc.validation.validate import validation_errors

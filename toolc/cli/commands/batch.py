@@ -16,7 +16,7 @@ import click
 
 from toolc.cli.call_options import CallOptions, call_options
 from toolc.cli.common import CANNOT, builtin_option, deny_option, note
-from toolc.cli.inputs import open_tools, refuse_disallowed, refuse_unapproved
+from toolc.cli.targets import open_tools, refuse_disallowed, refuse_unapproved
 from toolc.model.errors import UsageError
 
 if TYPE_CHECKING:

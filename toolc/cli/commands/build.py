@@ -89,7 +89,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     refuse_both(paths, builtin)
     client_files = _parse_clients(clients)
     if builtin is not None:
-        from toolc.cli.inputs import compiled_builtin  # start-up time
+        from toolc.cli.targets import compiled_builtin  # start-up time
         from toolc.client.build import write_build
 
         out = out or "build"

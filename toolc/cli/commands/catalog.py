@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from toolc.cli.common import builtin_option, nearest_lock, note, write_text
-from toolc.cli.inputs import open_tools
+from toolc.cli.targets import open_tools
 from toolc.model.errors import UsageError
 from toolc.model.text import count_noun
 

@@ -17,8 +17,8 @@ from toolc.cli.code_owners import repository_top
 from toolc.cli.commands import serve
 from toolc.cli.common import nearest_lock, note
 from toolc.cli.http_options import HttpOptions
-from toolc.cli.inputs import open_tools
 from toolc.cli.output.prompts import Prompts
+from toolc.cli.targets import open_tools
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.runtime.workspace.mount import mount

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from toolc.cli.inputs import open_registry
 from toolc.cli.main import CommandGroup
+from toolc.cli.targets import open_registry
 from toolc.client.build import split_target
 from toolc.model.errors import UsageError
 from toolc.model.text import count_noun

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolc.cli.common import builtin_option
-from toolc.cli.inputs import open_tools
+from toolc.cli.targets import open_tools
 from toolc.model.names import PROVIDER_NAMES
 from toolc.model.text import count_noun, shorten
 from toolc.reporters.text import escape_for_terminal

@@ -23,7 +23,8 @@ from toolc.cli.common import (
     wants_color,
     write_text,
 )
-from toolc.cli.inputs import compile_or_exit, compiled_builtin, user_configuration
+from toolc.cli.inputs import user_configuration
+from toolc.cli.targets import compile_or_exit, compiled_builtin
 from toolc.data.paths import packaged_path
 from toolc.model.text import count_noun
 

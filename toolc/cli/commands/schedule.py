@@ -19,8 +19,9 @@ import click
 
 from toolc.cli.call_options import CallOptions, call_options
 from toolc.cli.common import builtin_option, engine_option, note
-from toolc.cli.inputs import open_tools, user_configuration
+from toolc.cli.inputs import user_configuration
 from toolc.cli.main import CommandGroup
+from toolc.cli.targets import open_tools
 from toolc.dataclass import dataclass
 from toolc.model.errors import ToolcError, UsageError
 from toolc.reporters.text import escape_for_terminal

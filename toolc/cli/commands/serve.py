@@ -15,7 +15,8 @@ import click
 from toolc.cli.call_options import CallOptions, call_options, exported
 from toolc.cli.common import builtin_option, deny_option, duration, nearest_lock, note
 from toolc.cli.http_options import HttpOptions, http_options, print_start
-from toolc.cli.inputs import open_tools, refuse_disallowed, refuse_unapproved, user_configuration
+from toolc.cli.inputs import user_configuration
+from toolc.cli.targets import open_tools, refuse_disallowed, refuse_unapproved
 from toolc.client.registry import Registry
 from toolc.compiler.pipeline.gc_pause import gc_paused
 from toolc.config.configuration import ClientSettings

@@ -10,8 +10,8 @@ import click
 
 from toolc.cli.call_options import CallOptions, call_options
 from toolc.cli.common import builtin_option, note
-from toolc.cli.inputs import find_registry
 from toolc.cli.output.prompts import Prompts, confirmation
+from toolc.cli.targets import find_registry
 
 SHELL: Final = ("/bin/sh", "-c", "if command -v bash >/dev/null 2>&1; then exec bash --norc; else exec /bin/sh; fi")
 """Runs bash if the image has it, without the start files, whose prompt says "I have no name!" for many users."""

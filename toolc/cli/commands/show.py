@@ -52,7 +52,7 @@ def command(
             "--effective reads specs and cannot be used with --registry or --builtin, and PATHS need --effective or "
             "--as; run: toolc show NAME --effective [PATHS...]"
         )
-    from toolc.cli.inputs import find_registry
+    from toolc.cli.targets import find_registry
     from toolc.model.call_graph import tools_by_name
     from toolc.model.permissions import permissions_of  # start-up time
     from toolc.model.registry import tool_to_json

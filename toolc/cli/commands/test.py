@@ -12,7 +12,7 @@ import click
 
 from toolc.cli.call_options import CallOptions, call_options
 from toolc.cli.common import FINDINGS, builtin_option, format_options, note, refuse_both
-from toolc.cli.inputs import builtin_targets, compile_or_exit
+from toolc.cli.targets import builtin_targets, compile_or_exit
 from toolc.model.errors import InfrastructureError, UsageError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from toolc.cli.inputs import exit_on_errors, named_registry, only_name
+from toolc.cli.targets import exit_on_errors, named_registry, only_name
 from toolc.client.build import compile_paths, split_target
 from toolc.compiler.effective_values import ValueOrigin, effective
 from toolc.compiler.project.files import PROJECT_FILES

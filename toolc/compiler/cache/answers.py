@@ -150,20 +150,32 @@ def _cache_file(command: Sequence[str | None], paths: Sequence[Path], settings: 
 
 
 def _versions() -> Iterator[str]:
-    """Yield the identity of the compiler: the versions of Python and libraries, and the state of its files."""
+    """Yield the identity of the compiler: the versions of Python and packages, and when each package was installed.
+
+    In a checkout, toolc's files change without an installation, so the state of each one is added.
+    """
     yield sys.version
     # importlib.metadata takes as long to import as ten specs take to check. It also searches for folders such as
     # "PyYAML-6.0.2.dist-info" (packaging.python.org, "Recording installed projects").
     for entry in sys.path:
         with suppress(OSError):
             names = os.listdir(entry or ".")  # noqa: PTH208  only the names are needed
-            yield from sorted(each for each in names if each.lower().partition("-")[0] in _PACKAGES)
-    for top in (sys.modules["toolc"].__path__[0], packaged_path("specs")):
-        for folder, folders, names in os.walk(top):
-            folders[:] = sorted({*folders} - {"__pycache__"})
-            for name in sorted(names):
-                status = os.stat(f"{folder}/{name}")  # noqa: PTH116  a Path for each of hundreds of files is slow
-                yield f"{name} {status.st_size} {status.st_mtime_ns}"
+            for name in sorted(each for each in names if each.lower().partition("-")[0] in _PACKAGES):
+                yield f"{name} {os.stat(os.path.join(entry, name)).st_mtime_ns}"  # noqa: PTH116, PTH118  a Path is slow
+    package = sys.modules["toolc"].__path__[0]
+    if os.path.exists(f"{package}/../pyproject.toml"):  # noqa: PTH110  a Path is slow
+        yield _state_of_files(package)
+        yield _state_of_files(packaged_path("specs"))
+
+
+def _state_of_files(top: str | Path) -> str:
+    states = []
+    for folder, folders, names in os.walk(top):
+        folders[:] = sorted({*folders} - {"__pycache__"})
+        for name in sorted(names):
+            status = os.stat(f"{folder}/{name}")  # noqa: PTH116  a Path for each of hundreds of files is slow
+            states.append(f"{name} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(states)
 
 
 def _contents(paths: Sequence[Path]) -> dict[str, bytes] | None:

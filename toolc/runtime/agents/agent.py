@@ -19,10 +19,10 @@ from toolc.model.text import count_noun, lazy_re
 from toolc.providers.provider import CallMessage
 from toolc.runtime.agents.model import ModelError
 from toolc.runtime.agents.turns import AgentEvents, AgentLoop, open_api
-from toolc.runtime.argument_binding import validate_result
 from toolc.runtime.caller import CallContext, Caller, one_at_a_time, run_in_threads
 from toolc.runtime.cancellation import Deadline, InterruptedWaitError
 from toolc.runtime.output.truncation import READ_RESULT, truncate_result
+from toolc.runtime.result_validation import validate_result
 from toolc.runtime.sandboxed.interruption import interrupted_result
 
 NO_TASK: Final = "Begin."

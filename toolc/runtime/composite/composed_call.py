@@ -9,12 +9,12 @@ from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult
 from toolc.model.spec.sandbox import SandboxSpec
 from toolc.model.spec.tool import ResultSpec
-from toolc.runtime.argument_binding import validate_result
 from toolc.runtime.call_details import Timing, coerced, identity
 from toolc.runtime.caller import CallContext, Caller, ComposedBackend, ignore_event
 from toolc.runtime.http.message import guest_libraries
 from toolc.runtime.output.shown_result import show_result
 from toolc.runtime.output.truncation import fit_result
+from toolc.runtime.result_validation import validate_result
 from toolc.runtime.sandboxed.call import SandboxedCall
 from toolc.runtime.sandboxed.options import CallOptions
 from toolc.runtime.sandboxed.shaping import ENTRY, arguments, with_shaped_text

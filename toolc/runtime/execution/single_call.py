@@ -27,7 +27,8 @@ from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind
-from toolc.runtime.argument_binding import BindError, CallerError, bind
+from toolc.runtime.argument_binding import CallerError, bind
+from toolc.runtime.argument_values import BindError
 from toolc.runtime.call_details import Timing, identity
 from toolc.runtime.caller import CallContext, Caller
 from toolc.runtime.cancellation import Deadline, InterruptedWaitError

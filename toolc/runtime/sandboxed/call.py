@@ -32,7 +32,6 @@ from toolc.model.plan import McpCall, Plan, PluginCall, Profile
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import Capture, Outcome, ToolResult, failure
 from toolc.model.spec.code_backends import ShellBackend
-from toolc.runtime.argument_binding import validate_result
 from toolc.runtime.call_details import Timing, coerced, identity, measurements, sandbox_details
 from toolc.runtime.caller import CallContext, ignore_event
 from toolc.runtime.cancellation import Cancellation
@@ -166,6 +165,8 @@ class SandboxedCall:
                     result = self._shape(result, left_ms, own_ms, context.cancellation)
                 result = truncate_result(result, output_bytes, is_stored=self.plan.keep_bytes > 0)
                 if spec.result_schema:
+                    from toolc.runtime.result_validation import validate_result  # lazy: +8 ms; few tools have a schema
+
                     result = validate_result(result, spec.result_schema, spec.name, until=until)
             if result.error is not None:
                 from toolc.runtime.sandboxed import failure_hints  # lazy: +8 ms; only failures need it

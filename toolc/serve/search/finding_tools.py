@@ -23,7 +23,8 @@ from toolc.model.spec.code_backends import HostFunction
 from toolc.model.spec.tool import Annotations, ToolSpec
 from toolc.model.text import shorten
 from toolc.providers.mcp import call_result
-from toolc.runtime.argument_binding import BindError, bind
+from toolc.runtime.argument_binding import bind
+from toolc.runtime.argument_values import BindError
 from toolc.runtime.output.truncation import READ_RESULT
 from toolc.serve.offered import CALL, DESCRIBE, FIND
 from toolc.serve.search.tool_index import ToolIndex
