@@ -27,7 +27,7 @@ from toolc.model.text import printable
 
 if TYPE_CHECKING:
     from toolc.importers.mcp_spec import McpChoice, McpSource
-    from toolc.runtime.sessions.mcp_server import Offer
+    from toolc.runtime.sessions.mcp_client import Offer
 
 _CLIENTS: Final = ("claude-desktop", "cursor", "vscode")
 

@@ -111,9 +111,14 @@ class ByteOutput(Output):
 
     def __init__(self, limit: int, redactor: Redactor, lines: ProgressLines | None = None) -> None:
         super().__init__()
-        self._buffer = HeadTailBuffer(limit)
+        self._limit = limit
+        self.forget()
         self._stream = RedactedStream(redactor)
         self._lines = lines
+
+    def forget(self) -> None:
+        """Forget the captured data."""
+        self._buffer = HeadTailBuffer(self._limit)
 
     def add(self, payload: bytes) -> bytes:
         """Store the next bytes. See ``Output``."""
@@ -259,6 +264,40 @@ class ForwardedOutput(Output):
         """Pass on the next bytes. See ``Output``."""
         self._on_data(payload)
         return b""
+
+
+class WaitingOutput(Output):
+    """A stream whose data waits until ``take``. Until then, the guest may only use up its window.
+
+    ``notify`` is called when there is more.
+    """
+
+    def __init__(self, redactor: Redactor, notify: Callable[[], None]) -> None:
+        super().__init__()
+        self._stream = RedactedStream(redactor)
+        self._waiting = bytearray()
+        self._notify = notify
+
+    def add(self, payload: bytes) -> bytes:
+        """Store the next bytes. See ``Output``."""
+        self._waiting += self._stream.feed(payload)
+        self._notify()
+        return b""
+
+    def finish(self) -> bytes:
+        """Store the data that was held back. See ``Output``."""
+        self._waiting += self._stream.finish()
+        return b""
+
+    def take(self) -> bytes:
+        """Return the data that waits, and forget it."""
+        data = bytes(self._waiting)
+        self._waiting.clear()
+        return data
+
+    def grant(self, stream: int) -> bytes:
+        """Return a frame that widens the window, if no data waits. See ``Output``."""
+        return b"" if self._waiting else super().grant(stream)
 
 
 class UpdateLines(Output):

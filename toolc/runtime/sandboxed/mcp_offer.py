@@ -24,7 +24,8 @@ from toolc.runtime.pool.pool import Lease
 from toolc.runtime.sandboxed.interruption import unanswered
 from toolc.runtime.sandboxed.options import CallOptions, build_guest_arguments, limit_ms, profile_of, select_approved
 from toolc.runtime.secrets.redaction import expose_secrets, secrets_of, with_endpoint_secrets
-from toolc.runtime.sessions.mcp_server import McpServer, Offer
+from toolc.runtime.sessions.mcp_client import Offer
+from toolc.runtime.sessions.mcp_server import McpServer
 from toolc.runtime.wire.session import EndedError, SessionCall
 from toolc.runtime.workspace.mount import WorkspaceFolder
 
@@ -80,8 +81,7 @@ def ask_server(tool: ToolSpec, options: CallOptions) -> Offer:
 
 def _ask(tool: ToolSpec, options: CallOptions) -> Offer:
     backend = tool.backend
-    if not isinstance(backend, McpBackend):
-        raise TypeError(f"the backend of {tool.name} is not an MCP server")
+    assert isinstance(backend, McpBackend)
     call = BoundCall(tool=tool, arguments={}, call_id="offer")
     secrets = secrets_of(tool, options.reveal)
     plan = Mcp().plan(backend, call, profile_of(tool, options))

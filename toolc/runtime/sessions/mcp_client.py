@@ -8,19 +8,20 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import Future
-from types import TracebackType
 from typing import Any, Final, Self, TypeAlias, TypeVar
 
-import anyio
 import mcp_types as types
 from mcp.client.session import ClientRequestContext, ClientSession
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
+from toolc.backends.mcp import difference
+from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonObject
+from toolc.model.plan import McpCall
 from toolc.runtime.sessions.mcp_lines import ServerError
 from toolc.version import __version__
 
@@ -36,7 +37,10 @@ OnProgress = Callable[[float | None, str], None]
 OnQuestion: TypeAlias = "Callable[[str, JsonObject], Future[JsonObject | None]]"
 """Asks a person a question with a form, and returns the answer, or None if it is declined."""
 
-Send = Callable[[SessionMessage], Awaitable[None]]
+Messages: TypeAlias = AsyncGenerator[SessionMessage, None]
+"""Yields each message of the server, and ends with the server."""
+
+Send: TypeAlias = Callable[[SessionMessage], Coroutine[Any, Any, None]]
 """Sends a message to the server, and returns once the next one may follow."""
 
 # Any: the SDK calls a JSON object ``dict[str, Any]``.
@@ -44,9 +48,6 @@ _OBJECT: Final[TypeAdapter[Any]] = TypeAdapter(dict[str, Any])
 
 NOT_ASKED: Final = "toolc asks a user only with a form, and only if there is a way to confirm calls, such as a terminal"
 """The error for a question that no person receives."""
-
-_QUEUED: Final = 16
-"""How many messages wait for the event loop. The server waits if there are more."""
 
 
 class _Loop:
@@ -71,28 +72,32 @@ class _Loop:
         return asyncio.run_coroutine_threadsafe(work, self.get())
 
 
-_LOOP: Final = _Loop()
+LOOP: Final = _Loop()
 
 
-class _Writer:
-    """The stream on which the SDK sends messages."""
+class _Stream:
+    """The streams of the SDK in both directions. The owner of the server closes it."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, messages: Messages, send: Send) -> None:
+        self._messages = messages
+        self.send = send
 
-    async def send(self, item: SessionMessage, /) -> None:
-        await self._send(item)
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        return await anext(self._messages)
+
+    receive = __anext__
 
     async def aclose(self) -> None:
-        """Do nothing: the owner of the server closes it."""
+        await self._messages.aclose()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Do nothing, like ``aclose``."""
+    async def __aexit__(self, *_: object) -> None:
+        await self._messages.aclose()
 
 
 class _Session(ClientSession):
@@ -103,65 +108,60 @@ class _Session(ClientSession):
         return super()._build_capabilities(version).model_copy(update={"elicitation": declared})
 
 
-class McpClient:
-    """A client of one server. ``send`` sends messages to the server, and ``receive`` takes each of its messages.
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What an MCP server offers: the definitions of its tools, and the names of other capabilities."""
 
-    It declares only elicitation. So the SDK refuses requests for sampling and roots with an error.
+    tools: tuple[JsonObject, ...]
+    others: tuple[str, ...]
+
+
+class ChangedError(Exception):
+    """The server does not define a tool as it was reviewed. ``str(error)`` says what differs."""
+
+
+class McpClient:
+    """A client of one server. ``messages`` are those of the server, and ``send`` sends one to it.
+
+    It declares only elicitation. So the SDK refuses requests for sampling and roots with an error. ``has_sent_call`` is
+    whether the last call was sent to the server.
     """
 
-    def __init__(self, send: Send) -> None:
-        self._writer = _Writer(send)
-        self._send, self._incoming = anyio.create_memory_object_stream[SessionMessage | Exception](_QUEUED)
-        self._received = 0
+    def __init__(self, messages: Messages, send: Send) -> None:
+        self._stream = _Stream(messages, send)
         self._is_closed = asyncio.Event()
         self._connected: Future[ClientSession] = Future()
         self._ask: OnQuestion | None = None
+        self.has_sent_call = False
 
     def start(self) -> None:
-        """Connect to the server, whose messages may arrive from now on."""
-        self._task = _LOOP.submit(self._run())
-
-    def receive(self, message: JsonObject) -> None:
-        """Take a message of the server. If many are waiting, wait until there is room. Raises ``ServerError``."""
-        try:
-            parsed = types.jsonrpc_message_adapter.validate_python(message, by_name=False)
-        except ValidationError:
-            raise ServerError("it sent a JSON object that is not a message of JSON-RPC 2.0") from None
-        forwarded = _LOOP.submit(self._forward(SessionMessage(parsed)))
-        self._received += 1
-        if self._received % _QUEUED == 0:  # waiting for each would switch threads twice for each message
-            forwarded.result()
-
-    def end_of_messages(self) -> None:
-        """Fail the requests that wait for an answer, because the server has ended."""
-        _LOOP.submit(self._send.aclose())
+        """Connect to the server."""
+        self._task = LOOP.submit(self._run())
 
     def close(self) -> None:
         """End the connection."""
-        _LOOP.get().call_soon_threadsafe(self._is_closed.set)
+        LOOP.get().call_soon_threadsafe(self._is_closed.set)
 
-    def capabilities(self) -> Future[types.ServerCapabilities]:
+    def offer(self) -> Future[Offer]:
         """Return what the server offers."""
-        return _LOOP.submit(self._capabilities())
+        return LOOP.submit(self._offer())
 
-    def list_tools(self) -> Future[list[JsonObject]]:
-        """Return the definitions of all tools, on all pages, as the server sends them."""
-        return _LOOP.submit(self._list_tools())
+    def call_tool(self, call: McpCall, on_progress: OnProgress, ask: OnQuestion | None) -> Future[JsonObject]:
+        """Return the result of a call as the server sends it. Without ``ask``, questions of the server are refused.
 
-    def call_tool(
-        self, name: str, arguments: JsonObject, on_progress: OnProgress, ask: OnQuestion | None
-    ) -> Future[JsonObject]:
-        """Return the result of a call as the server sends it. Without ``ask``, questions of the server are refused."""
+        If the server does not define the tool as it was reviewed, the call is not sent, and ``ChangedError`` is raised.
+        """
         self._ask = ask
-        return _LOOP.submit(self._call_tool(name, arguments, on_progress))
+        self.has_sent_call = False
+        return LOOP.submit(self._call_tool(call, on_progress))
 
     def read_resource(self, uri: str) -> Future[JsonObject]:
         """Return the contents of a resource as the server sends them."""
-        return _LOOP.submit(self._request(types.ReadResourceRequest(params=types.ReadResourceRequestParams(uri=uri))))
+        return LOOP.submit(self._request(types.ReadResourceRequest(params=types.ReadResourceRequestParams(uri=uri))))
 
     async def _run(self) -> None:
         info = types.Implementation(name="toolc", version=__version__)
-        session = _Session(self._incoming, self._writer, client_info=info, elicitation_callback=self._answer)
+        session = _Session(self._stream, self._stream, client_info=info, elicitation_callback=self._answer)
         async with session:
             try:
                 await _shake_hands(session)
@@ -178,19 +178,18 @@ class McpClient:
         answer = {"action": "decline"} if content is None else {"action": "accept", "content": content}
         return types.ElicitResult.model_validate(answer)
 
-    async def _forward(self, message: SessionMessage) -> None:
-        try:
-            await self._send.send(message)
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            return  # the connection was closed
-
     async def _session(self) -> ClientSession:
-        return await asyncio.wrap_future(self._connected)
+        if not self._connected.done():
+            await asyncio.wrap_future(self._connected)
+        return self._connected.result()
 
-    async def _capabilities(self) -> types.ServerCapabilities:
-        return (await self._session()).server_capabilities or types.ServerCapabilities()
+    async def _offer(self) -> Offer:
+        capabilities = (await self._session()).server_capabilities or types.ServerCapabilities()
+        tools = await self._list_tools() if capabilities.tools else []
+        return Offer(tuple(tools), tuple(name for name in ("resources", "prompts") if getattr(capabilities, name)))
 
     async def _list_tools(self) -> list[JsonObject]:
+        """Return the definitions of all tools, on all pages, as the server sends them."""
         tools: list[JsonObject] = []
         cursor: str | None = None
         cursors: set[str] = set()
@@ -207,14 +206,18 @@ class McpClient:
             cursors.add(following)
             cursor = following
 
-    async def _call_tool(self, name: str, arguments: JsonObject, on_progress: OnProgress) -> JsonObject:
+    async def _call_tool(self, call: McpCall, on_progress: OnProgress) -> JsonObject:
+        changed = difference(call.server, call.tool, call.definition, await self._list_tools())
+        if changed is not None:
+            raise ChangedError(changed)
+
         async def report(progress: float, total: float | None, message: str | None) -> None:
             percent = 100 * progress / total if total and 0 <= progress <= total else None
             on_progress(percent, message or "")
 
-        request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
-        session = await self._session()
-        result: JsonObject = await session.send_request(request, _OBJECT, progress_callback=report)
+        request = types.CallToolRequest(params=types.CallToolRequestParams(name=call.tool, arguments=call.arguments))
+        self.has_sent_call = True
+        result: JsonObject = await (await self._session()).send_request(request, _OBJECT, progress_callback=report)
         await asyncio.sleep(0)  # reports that arrived before the answer come first
         if result.get("resultType") not in {None, "complete"}:
             raise ServerError("it asked a question before it answered, which toolc does not pass on to a user")

@@ -12,10 +12,11 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Final
 
+import anyio
 import httpx2
 from mcp.shared.message import ClientMessageMetadata, SessionMessage
 from mcp_types import JSONRPCNotification, JSONRPCRequest
@@ -37,9 +38,9 @@ from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.egress.transport import ConnectionRequest, RefusedError
 from toolc.runtime.http.broker import HttpBroker
 from toolc.runtime.http.exchange import Exchange
-from toolc.runtime.sessions.mcp_client import McpClient
+from toolc.runtime.sessions.mcp_client import LOOP, Messages
 from toolc.runtime.sessions.mcp_connection import OnAttempt
-from toolc.runtime.sessions.mcp_lines import MAX_LINE, MessageReader, ServerError, too_long
+from toolc.runtime.sessions.mcp_lines import MAX_LINE, MessageReader, ServerError, session_message, too_long
 
 MAX_RESUMES: Final = 20
 """How often the response to one request may end early."""
@@ -49,6 +50,9 @@ MAX_WAIT_SECONDS: Final = 5.0
 
 CLOSE_SECONDS: Final = 1.0
 """How long the end of a session may take, in seconds."""
+
+_QUEUED: Final = 16
+"""How many messages wait for the event loop. The server waits if there are more."""
 
 MAX_UNASKED: Final = 8
 """How many notifications, and answers to questions of the server, are sent at the same time."""
@@ -105,6 +109,7 @@ class HttpConnection:
         self._brokers: list[Broker] = []
         self._session_id = self._version = ""
         self._failure: Exception | None = None
+        self._received, self._incoming = anyio.create_memory_object_stream[SessionMessage](_QUEUED)
 
     @property
     def has_ended(self) -> bool:
@@ -121,9 +126,11 @@ class HttpConnection:
         """Nothing, because there is no sandbox."""
         return {}
 
-    def open(self, client: McpClient) -> None:
-        """Pass the messages of the server to ``client``."""
-        self._client = client
+    async def messages(self) -> Messages:
+        """Yield the messages of the server until a request fails."""
+        async with self._incoming:
+            async for message in self._incoming:
+                yield message
 
     async def send(self, item: SessionMessage) -> None:
         """Send a message. Wait until the server has accepted it, unless it is a request."""
@@ -168,7 +175,7 @@ class HttpConnection:
             with Cancellation() as cancellation:
                 self._deadline = Deadline(cancellation, until)
                 self._run("DELETE", {_VERSION: self._version}, None, _Answer(), Future())
-        self._client.end_of_messages()
+        LOOP.submit(self._received.aclose())
         for thread in self._threads:
             thread.join(CLOSE_SECONDS)  # each notices at once that it must stop
         if not any(thread.is_alive() for thread in self._threads):
@@ -217,7 +224,7 @@ class HttpConnection:
 
     def _fail(self, error: Exception) -> None:
         self._failure = self._failure or error
-        self._client.end_of_messages()
+        LOOP.submit(self._received.aclose())
 
     def _exchange(self, method: Method, headers: Mapping[str, str], body: str | None, answer: _Answer) -> None:
         """Send one request, with an access token if the spec asks for one, and read its response."""
@@ -347,7 +354,8 @@ class HttpConnection:
                     message["id"] = answer.request_id  # type: ignore[assignment]
                 redacted = self._redactor.json(message)
                 assert isinstance(redacted, dict)
-                self._client.receive(redacted)
+                with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the connection was closed
+                    LOOP.submit(self._received.send(session_message(redacted))).result()
                 if "method" not in message and message.get("id") == answer.request_id:
                     answer.is_complete = True
 

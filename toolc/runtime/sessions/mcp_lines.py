@@ -10,6 +10,10 @@ from collections.abc import Iterator
 from time import monotonic
 from typing import Final
 
+import mcp_types as types
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
 from toolc.model.json_schema import JsonObject, decode_json, unique_object
 from toolc.model.text import render_size
 
@@ -64,6 +68,14 @@ class MessageReader:
         self._counted = now
         if self._allowance < 0:
             raise ServerError(f"it sent more than {BURST} messages too fast")
+
+
+def session_message(message: JsonObject) -> SessionMessage:
+    """Return a message for the SDK. Raises ``ServerError``."""
+    try:
+        return SessionMessage(types.jsonrpc_message_adapter.validate_python(message, by_name=False))
+    except ValidationError:
+        raise ServerError("it sent a JSON object that is not a message of JSON-RPC 2.0") from None
 
 
 def too_long() -> ServerError:

@@ -1,8 +1,8 @@
 """An MCP server in an open sandbox or at a URL, which serves several calls until it is closed.
 
-The connection passes the messages of the server to the client on threads of its own, and another thread runs the client
-(see ``toolc.runtime.sessions.mcp_client``). The caller's thread waits for the answer. Before each call, the server must
-define the tool as it was reviewed.
+A thread of the connection receives the bytes of the server, and the event loop of all clients parses them and runs the
+client (see ``toolc.runtime.sessions.mcp_client``). The caller's thread waits for the answer. Before each call, the
+server must define the tool as it was reviewed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
 from queue import SimpleQueue
@@ -20,11 +20,8 @@ from time import monotonic
 from typing import Final, TypeVar
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import ServerCapabilities
 from pydantic import ValidationError
 
-from toolc.backends.mcp import difference
-from toolc.dataclass import dataclass
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import McpCall, Plan
@@ -35,7 +32,7 @@ from toolc.runtime.cancellation import Cancellation, Deadline, InterruptedWaitEr
 from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.output.guest_streams import REPLY_SLACK
 from toolc.runtime.output.progress import ProgressReporter
-from toolc.runtime.sessions.mcp_client import McpClient
+from toolc.runtime.sessions.mcp_client import ChangedError, McpClient, Offer
 from toolc.runtime.sessions.mcp_connection import McpConnection, SandboxConnection
 from toolc.runtime.sessions.mcp_http import HttpConnection
 from toolc.runtime.sessions.mcp_lines import ServerError
@@ -52,14 +49,6 @@ MAX_QUESTIONS: Final = 10
 
 _CRASHES: Final = (MCPError, ValidationError, ServerError, RuntimeError, CancelledError)
 """What the client raises. The SDK raises ``RuntimeError`` for a revision of the protocol that it does not know."""
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """What an MCP server offers: the definitions of its tools, and the names of other capabilities."""
-
-    tools: tuple[JsonObject, ...]
-    others: tuple[str, ...]
 
 
 class McpServer:
@@ -98,15 +87,13 @@ class McpServer:
         self.calls += 1
         waiting = _Waiting(self, call, ProgressReporter(0, self._redactor, call.on_progress))
         self.connection.begin_call(waiting.add_attempt)
-        offered = self._offered(waiting)
-        reason = difference(invocation.server, invocation.tool, invocation.definition, offered)
-        if reason is not None:
-            return waiting.outcome("refused", reason=printable(f"the tool was not called: {reason}"))
         try:
-            ask = waiting.add_question if call.ask else None
-            called = self._client.call_tool(invocation.tool, invocation.arguments, waiting.add_progress, ask)
-            result = waiting.result(called)
+            result = self._result(invocation, waiting)
+        except ChangedError as error:
+            return waiting.outcome("refused", reason=printable(f"the tool was not called: {error}"))
         except AnsweredError as error:
+            if not self._client.has_sent_call:
+                raise EndedError(waiting.outcome("broken", reason=f"it did not list its tools: {error}")) from None
             result = {"isError": True, "content": [{"type": "text", "text": str(error)}]}
         waiting.updates.finish()
         self._follow_links(result, waiting)
@@ -116,12 +103,10 @@ class McpServer:
         """Return what the server offers. Raises ``EndedError``."""
         waiting = _Waiting(self, call, ProgressReporter(0, self._redactor, call.on_progress))
         try:
-            capabilities: ServerCapabilities = waiting.result(self._client.capabilities())
+            return waiting.result(self._client.offer())
         except AnsweredError as error:
-            raise EndedError(waiting.outcome("broken", reason=f"it did not accept the connection: {error}")) from None
-        tools = self._tools(waiting) if capabilities.tools else []
-        others = [name for name in ("resources", "prompts") if getattr(capabilities, name)]
-        return Offer(tuple(tools), tuple(others))
+            reason = f"it did not accept the connection, or did not list its tools: {error}"
+            raise EndedError(waiting.outcome("broken", reason=reason)) from None
 
     def details(self) -> JsonObject:
         """Return the ``details`` of the sandbox. ``session.call`` counts from 1 for each new server."""
@@ -133,32 +118,25 @@ class McpServer:
 
     def _open(self) -> None:
         self.connection = self._connect()
-        self._client = McpClient(self.connection.send)
-        self.connection.open(self._client)
+        self._client = McpClient(self.connection.messages(), self.connection.send)
         self._client.start()
 
     def _disconnect(self) -> None:
         self._client.close()
         self.connection.close()
 
-    def _offered(self, waiting: _Waiting) -> list[JsonObject]:
-        """Return the tools of the server. If it has forgotten the session, connect again: nothing was called yet."""
+    def _result(self, call: McpCall, waiting: _Waiting) -> JsonObject:
+        """Return the result of a call. If the server has forgotten the session before the call, connect again."""
         try:
-            return self._tools(waiting)
+            return waiting.answer(self._client, call)
         except EndedError:
-            if not self.connection.has_expired:
+            if self._client.has_sent_call or not self.connection.has_expired:
                 raise
         self._disconnect()
         self._open()
         self.connection.begin_call(waiting.add_attempt)
         self.calls = 1
-        return self._tools(waiting)
-
-    def _tools(self, waiting: _Waiting) -> list[JsonObject]:
-        try:
-            return waiting.result(self._client.list_tools())
-        except AnsweredError as error:
-            raise EndedError(waiting.outcome("broken", reason=f"it did not list its tools: {error}")) from None
+        return waiting.answer(self._client, call)
 
     def _follow_links(self, result: JsonObject, waiting: _Waiting) -> None:
         """Replace links to resources of the server by their contents. A link that cannot be read remains."""
@@ -193,22 +171,25 @@ class _Waiting:
         self._questions = 0
         self._reports: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
-    def add_progress(self, percent: float | None, message: str) -> None:
-        """Add a report, on the thread of the client. The thread that waits passes it on."""
-        self._reports.put(partial(self.updates.report, percent, message))
-        _notify(self._server.wake)
+    def answer(self, client: McpClient, call: McpCall) -> JsonObject:
+        """Return the answer of the server to ``call``. Raises ``ChangedError`` and the errors of ``result``."""
+        return self.result(client.call_tool(call, self._add_progress, self._add_question if self._call.ask else None))
 
     def add_attempt(self, attempt: ConnectionAttempt) -> None:
-        """Add a connection, like ``add_progress``."""
-        self._reports.put(partial(self._call.on_attempt, attempt))
-        _notify(self._server.wake)
+        """Add a connection, on any thread. The thread that waits passes it on."""
+        self._add(partial(self._call.on_attempt, attempt))
 
-    def add_question(self, message: str, form: JsonObject) -> Future[JsonObject | None]:
-        """Add a question, like ``add_progress``. The time until its answer does not count towards the timeout."""
+    def _add_progress(self, percent: float | None, message: str) -> None:
+        self._add(partial(self.updates.report, percent, message))
+
+    def _add_question(self, message: str, form: JsonObject) -> Future[JsonObject | None]:
         answer: Future[JsonObject | None] = Future()
-        self._reports.put(partial(self._answer, message, form, answer))
-        _notify(self._server.wake)
+        self._add(partial(self._answer, message, form, answer))
         return answer
+
+    def _add(self, report: Callable[[], None]) -> None:
+        self._reports.put(report)
+        _notify(self._server.wake)
 
     def result(self, future: Future[T]) -> T:
         """Return the result of ``future``. Raises ``EndedError``, ``AnsweredError`` or ``InfrastructureError``."""
@@ -239,7 +220,7 @@ class _Waiting:
         )
 
     def _wait(self, future: Future[T]) -> None:
-        with self._call.cancellation.child() if self._call.cancellation else Cancellation() as cancellation:
+        with nullcontext(self._call.cancellation) if self._call.cancellation else Cancellation() as cancellation:
             while not future.done():
                 if Deadline(cancellation, self._ends).wait(self._server.wake, POLLIN):
                     os.eventfd_read(self._server.wake)
@@ -247,6 +228,7 @@ class _Waiting:
         self._report()
 
     def _answer(self, message: str, form: JsonObject, answer: Future[JsonObject | None]) -> None:
+        """Ask a question of the server. The time until its answer does not count towards the timeout."""
         asked = monotonic()
         self._questions += 1
         if answer.set_running_or_notify_cancel():  # the server may have cancelled its question

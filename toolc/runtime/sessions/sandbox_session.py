@@ -1,7 +1,7 @@
-"""A sandbox that stays open, in which callers can run programs at the same time.
+"""A sandbox that stays open, whose bytes are moved by a thread of its own: ``SandboxThread``.
 
-One thread moves the bytes between the sandbox and its programs. On its own thread, a caller starts a program, writes to
-it and waits for its end.
+In a ``SandboxSession``, callers can run programs at the same time. On its own thread, a caller starts a program, writes
+to it and waits for its end.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import math
 import os
 import select
 import threading
+from abc import ABC, abstractmethod
 from contextlib import ExitStack, suppress
 from copy import copy
 from dataclasses import replace
 from time import monotonic
-from typing import Final
+from typing import Final, NoReturn
 from weakref import finalize
 
 from toolc.guest.frames import ProtocolError
@@ -27,6 +28,8 @@ from toolc.runtime.call_details import Timing, sandbox_details
 from toolc.runtime.cancellation import Cancellation, poll_ms
 from toolc.runtime.egress.broker import Broker
 from toolc.runtime.egress.egress_options import Egress
+from toolc.runtime.output.guest_streams import program_outputs
+from toolc.runtime.secrets.redaction import Redactor
 from toolc.runtime.sessions.programs import (
     OnOutput,
     ProgramEnd,
@@ -57,8 +60,8 @@ OUT_OF_MEMORY: Final = "the sandbox exceeded its memory limit and ended; open an
 NOT_KILLED: Final = "the sandbox did not end a program that was killed or reached its time limit; open another one"
 
 
-class SandboxSession:
-    """An open sandbox. Safe to use from several threads. It must be closed."""
+class SandboxThread(ABC):
+    """An open sandbox and its thread. Safe to use from several threads. It must be closed."""
 
     def __init__(self, plan: Plan, start: Start, egress: Egress, timing: Timing) -> None:
         """Start the sandbox and wait until it is ready. Raises ``InfrastructureError``."""
@@ -76,7 +79,7 @@ class SandboxSession:
             plan = replace(plan, profile=lease.profile)
             self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
             self._cleanup.callback(os.close, self._wake)
-            self._conversation = Conversation(
+            conversation = self._conversation = Conversation(
                 plan, LIFE_MS, ignore_progress, None, egress.redactor, session=True, ready=lease.ready
             )
             growth = WorkspaceGrowth.begin(plan.profile.workspace, plan.growth_bytes)
@@ -84,26 +87,30 @@ class SandboxSession:
                 self._cleanup.callback(growth.close)
             broker: Broker | None = None
             if plan.allow:
-                broker = Broker(plan.allow, self._conversation.outgoing, egress)
+                broker = Broker(plan.allow, conversation.outgoing, egress)
                 self._cleanup.callback(broker.close)
-                self._conversation.connections = broker
+                conversation.connections = broker
             self._loop = WireLoop(
-                self._sandbox,
-                self._conversation,
-                None,
-                ListenerTime(),
-                broker,
-                growth,
-                lock=self._lock,
-                wake=self._wake,
+                self._sandbox, conversation, None, ListenerTime(), broker, growth, lock=self._lock, wake=self._wake
             )
-            self._programs = ProgramTable(self._conversation.send, egress.redactor)
-            self._conversation.begin_programs(self._programs.receive)
+            self._begin(plan, egress.redactor)
             self._call(plan)
             timing.lap("ready")
             self._thread = threading.Thread(target=self._run, name="toolc sandbox", daemon=True)
             self._thread.start()
             self._cleanup = self._cleanup.pop_all()
+
+    @abstractmethod
+    def _begin(self, plan: Plan, redactor: Redactor) -> None:
+        """Begin the conversation: what receives the output of the sandbox."""
+
+    @abstractmethod
+    def _notify(self) -> None:
+        """Wake the threads that wait for the sandbox, because it has ended or is closed."""
+
+    @abstractmethod
+    def _end(self, report: ExitReport) -> None:
+        """Process the report about the end of the sandbox's process. Raises ``InfrastructureError``."""
 
     @property
     def details(self) -> JsonObject:
@@ -114,12 +121,6 @@ class SandboxSession:
                 details["network"] = [each.to_json() for each in self._loop.broker.attempts()]
         return details
 
-    def begin_call(self) -> None:
-        """Forget the connections of earlier calls, because each call has a list and a limit of its own."""
-        if self._loop.broker is not None:
-            with self._lock:
-                self._loop.broker.reset()
-
     def attempts(self) -> tuple[ConnectionAttempt, ...]:
         """Return the connections since the last ``begin_call``."""
         if self._loop.broker is None:
@@ -127,58 +128,27 @@ class SandboxSession:
         with self._lock:
             return self._loop.broker.attempts()
 
-    def start(self, request: ProgramRequest, *, buffers_output: bool = False) -> Program:
-        """Start a program. Raises ``UsageError`` if the sandbox is closed, and ``InfrastructureError``."""
-        if os.getpid() != self._owner:
-            raise UsageError("this sandbox belongs to the process that opened it; open another one after a fork")
-        with self._lock:
-            self._check_open()
-            try:
-                program = Program(self, request, buffers_output=buffers_output)
-            except OSError as error:
-                raise_shortage(error)
-                raise
-            self.send()
-            return program
-
     def close(self) -> None:
-        """End the sandbox and all its programs, and wait for its end. Closing it again has no effect."""
+        """End the sandbox and its processes, and wait for its end. Closing it again has no effect."""
         if os.getpid() != self._owner:
             return
         with self._lock:
             if self._closing:
                 return
             self._closing = True
-            self._programs.notify_all()
+            self._notify()
         os.eventfd_write(self._wake, 1)
         if threading.current_thread() is not self._thread:
             self._thread.join()
         self._cleanup.close()
 
-    # For programs, which hold the lock.
-
-    @property
-    def lock(self) -> threading.RLock:
-        """The lock that is held while programs change."""
-        return self._lock
-
-    @property
-    def programs(self) -> ProgramTable:
-        """The running programs."""
-        return self._programs
-
-    def send(self) -> None:
+    def flush(self) -> None:
         """Send as much of the waiting data as possible now. The thread sends the rest."""
         if self._closing:
             return
         self._loop.send()
         if self._conversation.outgoing:
             os.eventfd_write(self._wake, 1)
-
-    def _check_open(self) -> None:
-        if self._closing:
-            raise UsageError("the sandbox is closed; open another one")
-        self._check_alive()
 
     def check_running(self) -> None:
         """Raise the error of a sandbox that no longer runs."""
@@ -195,24 +165,14 @@ class SandboxSession:
         """Make all running and future programs raise ``error``."""
         with self._lock:
             self._failure = self._failure or error
-            self._programs.notify_all()
+            self._notify()
 
     def died(self, message: str) -> SandboxDiedError:
         """Close the sandbox, and return the error that describes why it ended."""
         return sandbox_died(self._sandbox, message)
 
-    def memory_kills(self) -> int:
-        """Return how many processes of the sandbox the kernel has killed because they ran out of memory."""
-        return self._sandbox.memory_kills()
-
-    def with_memory(self, end: ProgramEnd, kills_before: int) -> ProgramEnd:
-        """Return ``end``. If the guest does not know whether memory ran out, add the engine's answer."""
-        if end.out_of_memory is not None:
-            return end
-        return replace(end, out_of_memory=self.memory_kills() > kills_before)
-
     def _call(self, plan: Plan) -> None:
-        """Wait until the sandbox is ready, and start the server of its programs."""
+        """Wait until the sandbox is ready, and start its process."""
         try:
             self._loop.start(plan.profile.workspace)
         except CallTooLargeError as error:
@@ -227,7 +187,7 @@ class SandboxSession:
                     limit = render_size(self._loop.growth.limit_bytes)
                     raise self.died(f"the sandbox was ended; its programs wrote more than {limit} to the workspace")
             if not self._closing and (report := self._conversation.exit_report) is not None:
-                raise self._ended(report)
+                self._end(report)
         except (ProtocolError, StreamEndError) as error:
             if not self._closing:
                 self.fail(self._death(error))
@@ -239,20 +199,72 @@ class SandboxSession:
     def _is_over(self) -> bool:
         return self._closing or self._conversation.exit_report is not None
 
-    def _ended(self, report: ExitReport) -> InfrastructureError:
-        """Return the error for the end of the guest's server, which a program may have killed."""
+    def _death(self, error: ProtocolError | StreamEndError) -> InfrastructureError:
+        return self._loop.death(error, "it was closed; open another one") or SandboxDiedError(OUT_OF_MEMORY)
+
+
+class SandboxSession(SandboxThread):
+    """An open sandbox that runs programs. Safe to use from several threads. It must be closed."""
+
+    def _begin(self, plan: Plan, redactor: Redactor) -> None:
+        self._programs = ProgramTable(self._conversation.send, redactor)
+        self._conversation.begin_streams(program_outputs(plan, redactor, self._programs.receive))
+
+    def _notify(self) -> None:
+        self._programs.notify_all()
+
+    def start(self, request: ProgramRequest, *, buffers_output: bool = False) -> Program:
+        """Start a program. Raises ``UsageError`` if the sandbox is closed, and ``InfrastructureError``."""
+        if os.getpid() != self._owner:
+            raise UsageError("this sandbox belongs to the process that opened it; open another one after a fork")
+        with self._lock:
+            self._check_open()
+            try:
+                program = Program(self, request, buffers_output=buffers_output)
+            except OSError as error:
+                raise_shortage(error)
+                raise
+            self.flush()
+            return program
+
+    # For programs, which hold the lock.
+
+    @property
+    def lock(self) -> threading.RLock:
+        """The lock that is held while programs change."""
+        return self._lock
+
+    @property
+    def programs(self) -> ProgramTable:
+        """The running programs."""
+        return self._programs
+
+    def _check_open(self) -> None:
+        if self._closing:
+            raise UsageError("the sandbox is closed; open another one")
+        self._check_alive()
+
+    def memory_kills(self) -> int:
+        """Return how many processes of the sandbox the kernel has killed because they ran out of memory."""
+        return self._sandbox.memory_kills()
+
+    def with_memory(self, end: ProgramEnd, kills_before: int) -> ProgramEnd:
+        """Return ``end``. If the guest does not know whether memory ran out, add the engine's answer."""
+        if end.out_of_memory is not None:
+            return end
+        return replace(end, out_of_memory=self.memory_kills() > kills_before)
+
+    def _end(self, report: ExitReport) -> NoReturn:
+        """Raise the error for the end of the guest's server, which a program may have killed."""
         if not report.processes_ended:
             # The sandbox is not closed, because that would wait for its processes.
             self._lease.mark_busy()
-            return InfrastructureError(NOT_ENDED)
+            raise InfrastructureError(NOT_ENDED)
         if report.oom_kills or self._sandbox.out_of_memory():
-            return SandboxDiedError(OUT_OF_MEMORY)
+            raise SandboxDiedError(OUT_OF_MEMORY)
         if report.ending == "not_started":
-            return self.died(f"this sandbox cannot run programs: {report.reason}")
-        return self.died(f"the sandbox ended: {report.reason or 'a program killed all processes'}; open another one")
-
-    def _death(self, error: ProtocolError | StreamEndError) -> InfrastructureError:
-        return self._loop.death(error, "it was closed; open another one") or SandboxDiedError(OUT_OF_MEMORY)
+            raise self.died(f"this sandbox cannot run programs: {report.reason}")
+        raise self.died(f"the sandbox ended: {report.reason or 'a program killed all processes'}; open another one")
 
 
 class Program:
@@ -279,7 +291,7 @@ class Program:
         """Write to stdin. Data that the program has not read yet waits in memory. ``is_last`` ends stdin."""
         with self._session.lock:
             self._session.programs.write(self.state, data, is_last=is_last)
-            self._session.send()
+            self._session.flush()
 
     @property
     def unsent_bytes(self) -> int:
@@ -290,13 +302,13 @@ class Program:
         """Set the size of the program's terminal."""
         with self._session.lock:
             self._session.programs.resize(self.state, size)
-            self._session.send()
+            self._session.flush()
 
     def kill(self) -> None:
         """Kill the program and all its descendants. ``wait`` returns its end."""
         with self._session.lock:
             self._session.programs.kill(self.state)
-            self._session.send()
+            self._session.flush()
             self._is_killed = True
             self.state.notify()
 
@@ -327,7 +339,7 @@ class Program:
         while True:
             with self._session.lock:
                 pieces = self._session.programs.read_output(self.state)
-                self._session.send()
+                self._session.flush()
                 end = self.state.end
                 if end is None:
                     self._session.check_running()

@@ -19,21 +19,12 @@ from toolc.model.destinations import format_host
 from toolc.model.events import Stream
 from toolc.model.http_plan import HttpCall
 from toolc.model.json_schema import JsonObject, JsonValue, parse_json
-from toolc.model.plan import PROXY_PORT, Exec, LoopbackProxy, Plan, PluginCall, Programs, PythonCall
+from toolc.model.plan import PROXY_PORT, Exec, LoopbackProxy, McpCall, Plan, PluginCall, Programs, PythonCall
 from toolc.model.result import Capture, Content, Ending, Outcome, Usage
 from toolc.model.spec.code_backends import File
 from toolc.model.text import printable
 from toolc.runtime.http.message import ADDRESS, http_message, interim_details
-from toolc.runtime.output.guest_streams import (
-    DelimitedOutput,
-    Input,
-    LineOutput,
-    Output,
-    TextSink,
-    call_outputs,
-    program_outputs,
-    session_outputs,
-)
+from toolc.runtime.output.guest_streams import DelimitedOutput, Input, LineOutput, Output, call_outputs, session_outputs
 from toolc.runtime.output.progress import MAX_MESSAGE, LiveTextStream, OutputSink, UpdateSink
 from toolc.runtime.secrets.redaction import Redactor
 
@@ -179,9 +170,9 @@ class Conversation:
                 if self._live and stream in _LIVE_STREAMS:
                     self._live.add(_LIVE_STREAMS[stream], data)
 
-    def begin_programs(self, on_data: TextSink) -> None:
-        """Begin to serve programs. ``on_data`` receives the frames of ``toolc.guest.programs.program_server``."""
-        self._outputs = program_outputs(self._plan, self._redactor, on_data)
+    def begin_streams(self, outputs: dict[int, Output]) -> None:
+        """Begin to serve a process that has no calls for the guest. ``outputs`` are its streams."""
+        self._outputs = outputs
 
     def send(self, data: bytes) -> None:
         """Add data to the stdin of a session. ``refill`` sends it."""
@@ -340,7 +331,7 @@ def call_message(plan: Plan, timeout_ms: int, *, session: bool = False) -> bytes
     if isinstance(invocation, HttpCall):
         call["network"] = {"requests": [*ADDRESS]}
         call["http"] = http_message(invocation, plan.stream_bytes)
-    elif isinstance(invocation, PluginCall) or (isinstance(invocation, Exec) and not session):
+    elif isinstance(invocation, PluginCall | McpCall) or (isinstance(invocation, Exec) and not session):
         call["argv"] = list(invocation.argv)
     elif isinstance(invocation, PythonCall):
         call["python"] = {

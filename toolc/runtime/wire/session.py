@@ -23,7 +23,7 @@ from toolc.model.result import Capture, ConnectionAttempt, Content, Ending, Outc
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.egress.broker import Broker
 from toolc.runtime.egress.egress_options import Egress
-from toolc.runtime.output.guest_streams import TextSink
+from toolc.runtime.output.guest_streams import TextSink, program_outputs
 from toolc.runtime.output.progress import OutputSink, ProgressReporter, UpdateSink
 from toolc.runtime.wire.call_loop import DELIVERY_SECONDS, ListenerTime, StreamEndError, WireLoop, ignore_progress
 from toolc.runtime.wire.protocol import CallTooLargeError, Conversation
@@ -109,7 +109,7 @@ class SessionWire:
 
     def serve_programs(self, on_data: TextSink) -> None:
         """Use the process as the server of programs. ``on_data`` receives its frames."""
-        self._conversation.begin_programs(on_data)
+        self._conversation.begin_streams(program_outputs(self._plan, self.redactor, on_data))
 
     def send(self, data: bytes) -> None:
         """Add data to stdin. ``wait`` sends it."""

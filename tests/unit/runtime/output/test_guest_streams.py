@@ -15,6 +15,7 @@ from toolc.runtime.output.guest_streams import (
     DelimitedOutput,
     LineOutput,
     UpdateLines,
+    WaitingOutput,
     call_outputs,
     session_outputs,
 )
@@ -30,6 +31,25 @@ def test_lines_may_arrive_in_any_pieces() -> None:
         lines.add(piece)
     assert [lines.pop_line(), lines.pop_line()] == [b"one\n", b"two\n"]
     assert (lines.has_line, lines.partial_line) == (False, b"three")
+
+
+def test_a_guest_whose_output_is_not_taken_must_wait() -> None:
+    notices: list[None] = []
+    output = WaitingOutput(Redactor(), lambda: notices.append(None))
+    output.receive(frames.STDOUT, bytes(frames.WINDOW_BYTES))
+    assert notices
+    assert not output.grant(frames.STDOUT)
+    assert output.take() == bytes(frames.WINDOW_BYTES)
+    assert output.grant(frames.STDOUT) == frames.encode(frames.WINDOW, frames.STDOUT, b"%d" % frames.WINDOW_BYTES)
+    assert not output.take()
+
+
+def test_a_server_cannot_write_a_secret() -> None:
+    output = WaitingOutput(Redactor({"KEY": "s3cr3t-value"}), lambda: None)
+    output.add(b'{"a": "s3cr3')
+    output.add(b't-value"}\n')
+    output.finish()
+    assert b"s3cr3t-value" not in output.take()
 
 
 def test_empty_lines_are_ignored() -> None:
