@@ -149,8 +149,7 @@ def conclude(folder: Path, noun: str, count: int, left_out: int, found: list[Fil
     kinds = {"written": 0, "changed": 0, "deleted": 0}
     for change in found:
         if change.before != change.after:
-            kind = "deleted" if change.after is None else "written" if change.before is None else "changed"
-            kinds[kind] += 1
+            kinds["deleted" if change.after is None else "written" if change.before is None else "changed"] += 1
     counts = ", ".join(f"{each} {kind}" for kind, each in kinds.items() if each) or "nothing has changed"
     print(f"{folder}: {count_noun(count, noun)} imported{f', {left_out} left out' if left_out else ''} ({counts})")
     report_conflicts(found)

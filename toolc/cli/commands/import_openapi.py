@@ -103,12 +103,13 @@ def _run(
     from toolc.importers.openapi.generate import generate
     from toolc.importers.record import Record, digest_of  # start-up time
 
-    generated = generate(document, _options(name, chosen), record.names if record else {})
+    names = record.names if record and record.options.get("prefix") == chosen.get("prefix") else {}
+    generated = generate(document, _options(name, chosen), names)
     _report_progress(document.data, f"checking the specs of {len(generated.files):,} operations")
     _leave_out_invalid(folder, generated)
     _report_left_out(document, generated)
     if not generated.files:
-        raise UsageError(f"no operation of {document.base} can be imported")
+        raise UsageError(f"no operation of {document.base} can be imported; see toolc import openapi --help for a way")
     source = document.base if urlsplit(document.base).scheme in {"http", "https"} else Path(document.base).name
     new = Record(
         kind="openapi", source=source, digest=digest_of(document.data), options=chosen, names=generated.names,

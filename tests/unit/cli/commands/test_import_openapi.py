@@ -65,6 +65,12 @@ def test_later_imports_use_the_same_options_and_follow_the_document(folder: Path
     run("pets.yaml", "--out", "out", "--name", "shop", "--check")
 
 
+def test_another_prefix_renames_the_tools(folder: Path) -> None:
+    run("pets.yaml", "--rename", "listPets=pets")
+    assert "(2 written, 2 deleted)" in run("pets.yaml", "--prefix", "p_").stdout
+    assert files(folder / "specs/pets")[1:] == ["p_add_pet.yaml", "p_list_pets.yaml"]
+
+
 def test_an_operation_that_is_gone_is_deleted_unless_a_person_has_edited_it(folder: Path) -> None:
     run("pets.yaml")
     (folder / "pets.yaml").write_text("".join(DOCUMENT.splitlines(keepends=True)[:-1]))
