@@ -25,16 +25,16 @@ def print_states(ctx: click.Context, param: click.Parameter, value: object) -> N
     """Print the state of each server, and exit. This is the callback of ``--status`` and ``--cancel``."""
     if not value or ctx.resilient_parsing:
         return
-    from toolc.serve.status import read_states  # lazy: +5 ms (sockets); only --status needs it
+    from toolc.serve.status import ask_servers  # lazy: +5 ms (sockets); only --status needs it
 
     call = str(value) if param.name == "cancel" else None
-    states = [*read_states(call)]
+    states = [*ask_servers({"cancel": call})]
+    if call and not any(state["cancelled"] for state in states):
+        raise UsageError(f"no server has a running call {call!r:.80}; see: toolc serve --status")
     for state in states:
         click.echo(json.dumps(state, indent=2))
     if not states:
         note("this user runs no server with --http")
-    if call and not any(state["cancelled"] for state in states):
-        raise UsageError(f"no server has a running call {call!r:.80}")
     raise click.exceptions.Exit(0)
 
 

@@ -10,7 +10,7 @@
 - ``issuer_keys``: the public keys of an issuer of JWTs, which change. Public: ``ALGORITHMS``, ``IssuerKeys``,
   ``NoKeysError``, ``Read``, ``RETRY_SECONDS``, ``parse_keys``, ``read_keys``.
 - ``mcp``: ``make_server``, which lists tools and runs calls, with errors and cancellation. Start reading here. Public:
-  ``make_root_server``.
+  ``make_shared_server``.
 - ``mcp_call``: runs a call, with its errors as MCP's types.
 - ``mcp_clients``: the files and entries of MCP clients, from ``toolc/data/mcp_clients.toml``. Public: ``McpClient``.
 - ``mcp_interaction``: asks the user for confirmation (elicitation), and sends progress.
@@ -21,8 +21,7 @@
   ``check_search``, ``deny``, ``needing_workspace``, ``with_tags``, ``without``.
 - ``plugin_server``: a server of the plugin protocol. Public: ``PluginServer``, ``serve_plugin``.
 - ``served_client``: a client, its quotas and its running calls. Public: ``ServedClient``, ``ServerCalls``.
-- ``status``: asks running servers for their state, and for links. Public: ``read_states``, ``request_links``,
-  ``status_folder``.
+- ``status``: asks running servers for their state, and for links. Public: ``ask_servers``, ``status_folder``.
 - ``tasks``: long calls as tasks (SEP-2663).
 - ``tokens``: the tokens of clients, stored as digests. Public: ``Token``, ``TokenFile``, ``digest_of``.
 

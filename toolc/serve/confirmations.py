@@ -66,7 +66,8 @@ class Confirmations:
                 while not question.answered.wait(_POLL_SECONDS):
                     if monotonic() >= deadline:
                         return Deny("no reviewer answered in time")
-                    if self._is_cancelled(call.call_id):
+                    running = self._running.get(call.call_id.partition(".")[0])
+                    if running is None or running.cancellation.is_cancelled:
                         return Deny("the call was cancelled")
             finally:
                 with self._lock:
@@ -90,10 +91,6 @@ class Confirmations:
             question.answers.append(decision)
         question.answered.set()
         return True
-
-    def _is_cancelled(self, call_id: str) -> bool:
-        call = self._running.get(call_id.partition(".")[0])
-        return call is None or call.cancellation.is_cancelled
 
 
 def refuse(_: BoundCall) -> Deny:

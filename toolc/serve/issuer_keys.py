@@ -74,7 +74,6 @@ class IssuerKeys:
         self._read = read
         self._keys: tuple[JsonObject, ...] = ()
         self._fetched = self._tried = -math.inf
-        self._is_reading = False
         self._lock = anyio.Lock()
 
     async def find(self, kid: str | None, algorithm: str) -> PyJWK | None:
@@ -92,26 +91,14 @@ class IssuerKeys:
 
     async def _refresh(self) -> None:
         async with self._lock:
-            if self._is_reading or monotonic() - self._tried < RETRY_SECONDS:
+            if monotonic() - self._tried < RETRY_SECONDS:
                 return
             self._tried = monotonic()
-            problem = "its server took too long"
-            with anyio.move_on_after(2 * FETCH_SECONDS):
-                try:
-                    data = await anyio.to_thread.run_sync(self._read_once, abandon_on_cancel=True)
-                    self._keys, self._fetched, problem = parse_keys(data), monotonic(), ""
-                except UsageError as error:
-                    problem = str(error)
-            if problem:
-                logging.getLogger("toolc").error("the keys of %s cannot be read: %s", self._issuer.url, problem)
-
-    def _read_once(self) -> bytes:
-        """Read the keys, unless an attempt that took too long is still on its thread."""
-        self._is_reading = True
-        try:
-            return self._read(self._issuer)
-        finally:
-            self._is_reading = False
+            try:
+                self._keys = parse_keys(await anyio.to_thread.run_sync(self._read, self._issuer))
+                self._fetched = monotonic()
+            except UsageError as error:
+                logging.getLogger("toolc").error("the keys of %s cannot be read: %s", self._issuer.url, error)
 
     def _select(self, kid: str | None, algorithm: str) -> PyJWK | None:
         fitting = [each for each in self._keys if kid in {None, each.get("kid")} and _fits(each, algorithm)]

@@ -15,7 +15,6 @@ from typing import Any, Final, TypeAlias
 import anyio
 from mcp import MCPError
 from mcp.server.caching import CacheHint
-from mcp.server.context import ServerMiddleware
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
@@ -42,7 +41,7 @@ from toolc.serve.mcp_interaction import ClientConfirmation, InputRequiredError, 
 from toolc.serve.mcp_options import NO_OPTIONS, McpOptions
 from toolc.serve.offered import CALL, SEARCH_TOOLS
 from toolc.serve.served_client import STATE_SECONDS, QuotaError, Reservation, RunningCall, ServedClient, ServerCalls
-from toolc.serve.tasks import Tasks
+from toolc.serve.tasks import TaskRequiredError, Tasks
 
 REGISTRY_KEY: Final = "toolc/registry"
 """The key of the registry's digest in the metadata of a list of tools. Typed clients compare it with their own."""
@@ -66,17 +65,6 @@ def make_server(executor: Executor, *, version: str, options: McpOptions = NO_OP
     return make_shared_server(lambda _: client, lambda: executor.registry, version=version, options=options)
 
 
-def make_root_server(
-    client: ServedClient, roots: ServerMiddleware[dict[str, Any]], *, version: str, options: McpOptions = NO_OPTIONS
-) -> Server[dict[str, Any]]:
-    """Return a server of one client whose tools change with its roots, as ``roots`` does."""
-    server = make_shared_server(
-        lambda _: client, lambda: client.executor.registry, version=version, tools_change=True, options=options
-    )
-    server.middleware.append(roots)
-    return server
-
-
 def make_shared_server(
     client_of: Callable[[Context], ServedClient],
     tools: Callable[[], CallableTools],
@@ -94,14 +82,16 @@ def make_shared_server(
     knows about who sent a request. With ``tools_change``, the server promises clients to notify them when the tools
     change.
     """
-    finding, tasks = options.finding, Tasks(options.task_seconds)
+    finding, tasks = options.finding, Tasks(options)
 
     async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         client = client_of(context)
         left_out = await client.changed_tools()
         executor = client.executor
         definitions = finding.definitions(executor) if finding else executor.definitions("mcp")
-        return _page(definitions, _registry_digest(executor.registry), params.cursor if params else None, left_out)
+        registry = executor.registry
+        digest = surfaces_digest({tool.name: registry.registered(tool.name).surface_digest for tool in registry})
+        return _page(definitions, digest, params.cursor if params else None, left_out)
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> _Answer:
         client, claims = client_of(context), claims_of(context)
@@ -117,20 +107,21 @@ def make_shared_server(
         state = params.request_state
         if state is not None and not client.take_answer(state):
             raise MCPError(INVALID_PARAMS, "Invalid or expired requestState", {"reason": "invalid_request_state"})
-        executor = client.executor
+        executor, is_answer = client.executor, state is not None and bool(params.input_responses)
         if params.name not in executor.registry and all(params.name != tool.name for tool in executor.tools):
             await refused(params.name, params.arguments, "not_found")
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
         opening = client.calling(params.name, reservation_of(context), claims)
+        confirmation_of = partial(ClientConfirmation, context, params, client.asking, is_answer=is_answer)
         try:
-            if tasks.accepts(context, client, params.name):
-                return await tasks.start(context, client, opening, params.arguments or {})
+            if tasks.accepts(context, executor, params.name) and (is_answer or not _asks(executor, params.name)):
+                return await tasks.start(client, opening, params.arguments or {}, confirmation_of)
             with opening as call:
                 async with client.turn():
-                    asking = ClientConfirmation(
-                        context, params, call.call_id, client.asking, is_answer=state is not None
-                    )
-                    result = await _run(call, params, asking, context, client)
+                    result = await _run(call, params, confirmation_of(call.call_id), context, client)
+        except TaskRequiredError:
+            await refused(params.name, params.arguments, "no_task")
+            raise
         except QuotaError as error:
             await refused(params.name, params.arguments, "quota")
             raise MCPError(INTERNAL_ERROR, str(error), {"retryAfter": error.seconds}) from None
@@ -172,6 +163,11 @@ class _ChangingServer(Server[dict[str, Any]]):
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
+def _asks(executor: Executor, tool: str) -> bool:
+    """Return whether a call ends with a question before it starts, instead of waiting for a reviewer."""
+    return executor.confirm is None and executor.registry.registered(tool).spec.confirm
+
+
 def _input_schema(tools: CallableTools, name: str) -> JsonObject | None:
     return tools.registered(name).spec.parameters.value if name in tools else None
 
@@ -196,10 +192,6 @@ def _with_state(result: InputRequiredResult, client: ServedClient) -> InputRequi
     if state is None:
         raise MCPError(INTERNAL_ERROR, "too many questions to this client are unanswered; try again later")
     return result.model_copy(update={"request_state": state})
-
-
-def _registry_digest(registry: CallableTools) -> str:
-    return surfaces_digest({tool.name: registry.registered(tool.name).surface_digest for tool in registry})
 
 
 async def _run(

@@ -30,7 +30,7 @@ from mcp.types import (
 
 from toolc.model.call import Allow, BoundCall, Deny
 from toolc.model.events import Event, ToolStart, ToolUpdate
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, map_under
 
 ENDS_WITH_QUESTION: Final = "2026-07-28"
 """The first protocol version in which a question ends the call."""
@@ -38,8 +38,10 @@ ENDS_WITH_QUESTION: Final = "2026-07-28"
 MAX_ARGUMENTS: Final = 4000
 """The maximum length of a call's arguments in a question, in characters. A user cannot review more."""
 
-_FORM: Final[dict[str, Any]] = {"type": "object", "properties": {}}
-"""A form without fields, which the user accepts or declines."""
+_FIELD_KEYS: Final = frozenset(
+    {"type", "title", "description", "default", "enum", "minLength", "maxLength", "minimum", "maximum"}
+)
+"""What a field of a form can have from the schema of a parameter."""
 
 MAX_LOG_LINES: Final = 1000
 """The maximum number of log messages that wait for a client."""
@@ -73,8 +75,8 @@ class ClientConfirmation:
         self,
         context: ServerRequestContext[dict[str, Any]],
         params: CallToolRequestParams,
-        call_id: str,
         lock: anyio.Lock,
+        call_id: str,
         *,
         is_answer: bool = False,
     ) -> None:
@@ -204,15 +206,32 @@ def question_text(tool: str, arguments: JsonObject) -> str:
 def form_of(call: BoundCall) -> ElicitRequestFormParams:
     """Return the form that asks whether a call may run, or that of an MCP server."""
     message = call.question or question_text(call.tool.name, call.sent)
-    form = call.tool.parameters.value if call.question else _FORM
-    return ElicitRequestFormParams(message=message, requested_schema=form)
+    form: JsonObject = {"type": "object", "properties": cast("JsonObject", _fields(call))}
+    return ElicitRequestFormParams(
+        message=message, requested_schema=call.tool.parameters.value if call.question else form
+    )
 
 
 def decision_of(response: object, call: BoundCall) -> Allow | Deny:
-    """Return ``Allow`` only for an explicit acceptance. The answer to the question of a server has values."""
+    """Return ``Allow`` only for an explicit acceptance, with the values of the form."""
     if not isinstance(response, ElicitResult) or response.action != "accept":
         return Deny()
-    return Allow(cast("JsonObject", response.content or {})) if call.question else Allow()
+    content = cast("JsonObject", response.content or {})
+    if call.question:
+        return Allow(content)
+    values = {name: content[name] for name in _fields(call) if content.get(name) not in (None, call.sent.get(name))}
+    return Allow(call.sent | values) if values else Allow()
+
+
+def _fields(call: BoundCall) -> dict[str, JsonObject]:
+    """Return the parameters that the model has left to their defaults, as fields that the user can fill in."""
+    return {
+        name: {key: each for key, each in schema.items() if key in _FIELD_KEYS}
+        for name, schema in map_under(call.tool.parameters.value, "properties").items()
+        if isinstance(schema, dict)
+        and schema.get("type") in ("string", "integer", "number", "boolean")
+        and call.sent.get(name) == schema.get("default")
+    }
 
 
 def progress_report(event: Event) -> ToolUpdate | None:

@@ -15,10 +15,15 @@ TASK_SECONDS: Final = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpOptions:
-    """The options of all clients. With ``finding``, tools that find tools are listed instead of all tools."""
+    """The options of all clients. With ``finding``, tools that find tools are listed instead of all tools.
+
+    Calls of tools with a time limit above ``task_seconds`` may become tasks. With a limit above
+    ``only_task_seconds``, they run as tasks only.
+    """
 
     finding: FindingTools | None = None
     task_seconds: float = TASK_SECONDS
+    only_task_seconds: float | None = None
 
 
 NO_OPTIONS: Final = McpOptions()

@@ -66,11 +66,6 @@ class RunningCall:
     started: float
     claims: Claims
 
-    @property
-    def client(self) -> str:
-        """The name of the client that made the call."""
-        return self.owner.name
-
 
 class ServerCalls:
     """The calls of all clients of a server, each on a thread, ``number`` at the same time."""

@@ -30,18 +30,12 @@ def status_folder() -> Path:
     return folder
 
 
-def read_states(cancel: str | None = None) -> Iterator[JsonObject]:
-    """Yield the state of each server. ``cancel`` is the id of a call to cancel."""
-    return _answers({"cancel": cancel})
+def ask_servers(request: JsonObject) -> Iterator[JsonObject]:
+    """Yield the answer of each server, and remove the sockets of dead servers.
 
-
-def request_links(client: str) -> Iterator[JsonObject]:
-    """Yield the ``link`` of each server that signs in as this client, or the ``problem`` of the server."""
-    return _answers({"link": client})
-
-
-def _answers(request: JsonObject) -> Iterator[JsonObject]:
-    """Yield the answer of each server. Removes sockets of dead servers."""
+    The answer to ``{"link": CLIENT}`` is a ``link`` that signs in, or a ``problem``. The answer to ``{"cancel": CALL}``
+    is the state of the server, which cancels the call if it runs there.
+    """
     for path in sorted(status_folder().glob("serve-*.sock")):
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(_SECONDS)

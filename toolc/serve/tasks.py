@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import partial
 from secrets import token_urlsafe
 from time import monotonic
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import anyio
 import anyio.lowlevel
@@ -21,24 +21,25 @@ from anyio.abc import TaskGroup, TaskStatus
 from mcp import MCPError
 from mcp.server.lowlevel import Server
 from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
-from mcp.types import (
-    INVALID_PARAMS,
-    CallToolResult,
-    ClientCapabilities,
-    ElicitationCapability,
-    ElicitRequest,
-    ElicitResult,
-    RequestParams,
-)
+from mcp.types import INVALID_PARAMS, CallToolResult, ClientCapabilities, ElicitRequest, ElicitResult, RequestParams
 from mcp_types.jsonrpc import HEADER_MISMATCH, MISSING_REQUIRED_CLIENT_CAPABILITY
 from pydantic import Field, ValidationError
 
-from toolc.model.call import Confirm
+from toolc.client.executor import Executor
+from toolc.model.call import Allow, BoundCall, Confirm, Deny
 from toolc.model.events import Event
 from toolc.model.json_schema import JsonObject, map_under
 from toolc.serve.confirmations import Confirmations
 from toolc.serve.mcp_call import Context, at_end, run_call
-from toolc.serve.mcp_interaction import ENDS_WITH_QUESTION, decision_of, form_of, progress_report
+from toolc.serve.mcp_interaction import (
+    ENDS_WITH_QUESTION,
+    ClientConfirmation,
+    InputRequiredError,
+    decision_of,
+    form_of,
+    progress_report,
+)
+from toolc.serve.mcp_options import McpOptions
 from toolc.serve.served_client import QuotaError, RunningCall, ServedClient
 
 EXTENSION: Final = "io.modelcontextprotocol/tasks"
@@ -58,10 +59,14 @@ MAX_KEPT_BYTES: Final = 32 * 2**20
 POLL_MS: Final = 1000
 """How often a client should ask for the state of a task, in milliseconds."""
 
-Opening: TypeAlias = AbstractContextManager[RunningCall]
-"""Lists a call as running, and ends that."""
 
-_DECLARED: Final = ClientCapabilities(extensions={EXTENSION: {}})
+class TaskRequiredError(MCPError):
+    """What the client asks for exists only as a task, and the client does not support tasks."""
+
+    def __init__(self, subject: str) -> None:
+        message = f"{subject} needs the extension {EXTENSION}, which the client has not declared"
+        needed: JsonObject = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
+        super().__init__(MISSING_REQUIRED_CLIENT_CAPABILITY, message, needed)
 
 
 class TaskParams(RequestParams):
@@ -126,8 +131,8 @@ class Task:
 class Tasks:
     """The tasks of all clients of a server. Calls of tools whose time limit is above the threshold become tasks."""
 
-    def __init__(self, threshold_seconds: float) -> None:
-        self._threshold_ms = threshold_seconds * 1000
+    def __init__(self, options: McpOptions) -> None:
+        self._options = options
         self._tasks: dict[str, Task] = {}
         self._group: TaskGroup | None = None
 
@@ -168,38 +173,48 @@ class Tasks:
         server.add_request_handler("tasks/update", UpdateParams, update)
         server.add_request_handler("tasks/cancel", TaskParams, cancel)
 
-    def accepts(self, context: Context, client: ServedClient, tool: str) -> bool:
-        """Return whether a call of this tool becomes a task."""
-        if context.protocol_version < ENDS_WITH_QUESTION or not context.session.check_client_capability(_DECLARED):
-            return False
-        registry = client.executor.registry
-        return tool in registry and registry.registered(tool).spec.sandbox.limits.timeout_ms > self._threshold_ms
+    def accepts(self, context: Context, executor: Executor, tool: str) -> bool:
+        """Return whether a call of this tool becomes a task. Raises ``TaskRequiredError``."""
+        registry = executor.registry
+        seconds = registry.registered(tool).spec.sandbox.limits.timeout_ms / 1000 if tool in registry else 0
+        is_able = context.protocol_version >= ENDS_WITH_QUESTION and _has_declared(context)
+        limit = self._options.only_task_seconds
+        if not is_able and limit is not None and seconds > limit:
+            raise TaskRequiredError(f"the tool {tool!r} runs for up to {seconds:g} seconds, which")
+        return is_able and seconds > self._options.task_seconds
 
     async def start(
-        self, context: Context, client: ServedClient, opening: Opening, arguments: JsonObject
+        self,
+        client: ServedClient,
+        opening: AbstractContextManager[RunningCall],
+        arguments: JsonObject,
+        confirmation_of: Callable[[str], ClientConfirmation],
     ) -> JsonObject:
-        """Start a call as a task, and return the task. Raises ``QuotaError``."""
+        """Start a call as a task, and return the task. Raises ``QuotaError``.
+
+        ``confirmation_of`` gets the id of the call, and has the answer about the call itself.
+        """
         assert self._group is not None
         if sum(task.client == client.name and task.ended is None for task in self._tasks.values()) >= MAX_OPEN:
             raise QuotaError(f"{MAX_OPEN} tasks of this client are running, which is the maximum", 1)
-        can_ask = context.session.check_client_capability(ClientCapabilities(elicitation=ElicitationCapability()))
-        task: Task = await self._group.start(partial(self._run, client, opening, arguments, can_ask=can_ask))
+        task: Task = await self._group.start(self._run, client, opening, arguments, confirmation_of)
         return task.to_json() | {"resultType": "task"}
 
     async def _run(
         self,
         client: ServedClient,
-        opening: Opening,
+        opening: AbstractContextManager[RunningCall],
         arguments: JsonObject,
+        confirmation_of: Callable[[str], ClientConfirmation],
         *,
-        can_ask: bool,
         task_status: TaskStatus[Task],
     ) -> None:
         with opening as call:
-            task = Task(client)
+            task, answered = Task(client), confirmation_of(call.call_id)
+            ask = task.questions.confirm_for(task.task_id)
+            confirm = partial(_confirm, answered, ask) if answered.is_supported else None
             self._tasks[task.task_id] = task
             task_status.started(task)
-            confirm = task.questions.confirm_for(task.task_id) if can_ask else None
             attempt = partial(_attempt, call, arguments, _progress_of(task), confirm)
             outcome: JsonObject = {"status": "cancelled"}
             with task.scope:
@@ -215,12 +230,8 @@ class Tasks:
 
     def _find(self, context: Context, client: ServedClient, task_id: str) -> Task:
         """Return a task of this client. Raises ``MCPError``."""
-        if not context.session.check_client_capability(_DECLARED):
-            raise MCPError(
-                MISSING_REQUIRED_CLIENT_CAPABILITY,
-                f"this method needs the extension {EXTENSION}, which the client has not declared",
-                {"requiredCapabilities": {"extensions": {EXTENSION: {}}}},
-            )
+        if not _has_declared(context):
+            raise TaskRequiredError("this method")
         header = context.request.headers.get(MCP_NAME_HEADER) if context.request else None
         if context.request and decode_header_value(header) != task_id:
             raise MCPError(HEADER_MISMATCH, f"the header {MCP_NAME_HEADER} must have the value of taskId")
@@ -242,6 +253,20 @@ class Tasks:
             size += task.size
             if position and (position >= MAX_KEPT or size > MAX_KEPT_BYTES):
                 del self._tasks[task.task_id]
+
+
+def _has_declared(context: Context) -> bool:
+    return context.session.check_client_capability(ClientCapabilities(extensions={EXTENSION: {}}))
+
+
+def _confirm(answered: ClientConfirmation, ask: Confirm, call: BoundCall) -> Allow | Deny:
+    """Return the answer with which the client sent this call, or ask about a call that is part of it."""
+    if call.call_id != answered.call_id:
+        return ask(call)
+    try:
+        return answered.confirm(call)
+    except InputRequiredError:
+        return Deny("the client answered another question")
 
 
 def _iso(moment: datetime) -> str:

@@ -24,13 +24,12 @@ from typing import Final
 
 from toolc.config.configuration import ROLES, Role
 from toolc.config.user_config import configuration_folder
-from toolc.dataclass import dataclass, replace
+from toolc.dataclass import dataclass
 from toolc.model.atomic_files import replace_file
 from toolc.model.errors import UsageError
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _RESERVED: Final = ("default", "local")
-_PREFIX: Final = "toolc_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +96,7 @@ class TokenFile:
         """Store a new token and return its secret, which is not stored. Raises ``UsageError``."""
         if not _NAME.fullmatch(name) or name in _RESERVED:
             raise UsageError(f"{name!r:.80} cannot be the name of a token; use letters, digits and . _ -, such as ci")
-        secret = f"{_PREFIX}{token_urlsafe(32)}"
+        secret = f"toolc_{token_urlsafe(32)}"
         now = datetime.now(UTC)
         token = Token(
             name=name, digest=digest_of(secret), role=role, tags=tags, created=int(now.timestamp()),
@@ -144,9 +143,8 @@ def digest_of(secret: str) -> str:
 def _parse(path: Path) -> dict[str, Token]:
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))["tokens"]
-        tokens = {name: Token(**entry) for name, entry in entries.items()}
         tokens = {
-            name: replace(each, tags=None if each.tags is None else tuple(each.tags)) for name, each in tokens.items()
+            name: Token(**{**each, "tags": each["tags"] and tuple(each["tags"])}) for name, each in entries.items()
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(

@@ -7,7 +7,7 @@
 - ``audit_chain``: lines that are chained by a MAC, the files that they are in, and calls without a line yet. Public:
   ``chain_folders``, ``read_key``.
 - ``audit_log``: writes a line for each call. Public: ``AuditFiles``, ``AuditLog``.
-- ``audit_verify``: finds changes of a log. Public: ``ChainReport``, ``Checkpoint``, ``checkpoint_of``, ``read_lines``,
+- ``audit_verify``: finds changes of a log. Public: ``ChainReport``, ``Checkpoint``, ``checkpoint_of``,
   ``verify``.
 - ``logs``: the log as JSON. Public: ``log_as_json``, ``logs_as_json``.
 - ``metrics``: what is counted, and the interface of a system that receives it. Public: ``Metrics``.

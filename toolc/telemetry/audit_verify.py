@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -154,10 +154,3 @@ def _check_known(report: ChainReport, number: int, mac: str, seen: str | None) -
 def _add(report: ChainReport, problem: str) -> None:
     if len(report.problems) < MAX_PROBLEMS:
         report.problems.append(problem)
-
-
-def read_lines(folder: Path) -> Iterator[bytes]:
-    """Yield the lines of a chain, without verifying them."""
-    for path in chain_files(folder):
-        with path.open("rb") as file:
-            yield from file

@@ -42,7 +42,8 @@ def tool(name: str, *, workspace: WorkspaceMode = "none", **properties: JsonValu
 
 
 def registry(*tools: ToolSpec) -> Registry:
-    found = [(each, digests(each)) for each in sorted(tools, key=lambda each: each.name)]
+    by_name = {each.name: each for each in tools}
+    found = [(each, digests(each, by_name)) for _, each in sorted(by_name.items())]
     return Registry(
         RegistryFile(
             tuple(

@@ -3,17 +3,19 @@
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 from calls.fake_tools import executor, text, tool
 from mcp import Client
 from mcp.client.context import ClientRequestContext
+from mcp.server.lowlevel import Server
 from mcp.types import ListRootsResult, Root, RootsListChangedNotification
 
 from toolc.client.executor import Executor
 from toolc.serve.client_roots import RootWorkspace
-from toolc.serve.mcp import make_root_server
+from toolc.serve.mcp import make_shared_server
 from toolc.serve.served_client import ServedClient, ServerCalls
 
 pytestmark = pytest.mark.anyio
@@ -37,6 +39,12 @@ def served(opened: list[Path | None]) -> Iterator[tuple[ServedClient, RootWorksp
         yield client, roots
 
 
+def server_of(client: ServedClient, roots: RootWorkspace) -> Server[dict[str, Any]]:
+    server = make_shared_server(lambda _: client, lambda: client.executor.registry, version="1", tools_change=True)
+    server.middleware.append(roots)
+    return server
+
+
 def roots_of(uris: list[str]) -> object:
     async def list_roots(_: ClientRequestContext) -> ListRootsResult:
         return ListRootsResult(roots=[Root.model_validate({"uri": each}) for each in uris])
@@ -53,7 +61,7 @@ async def test_the_only_root_is_the_workspace_and_may_change(
 ) -> None:
     (first := tmp_path / "a b").mkdir()
     uris = [first.as_uri()]
-    server = make_root_server(*served, version="1")
+    server = server_of(*served)
     async with Client(server, mode="legacy", list_roots_callback=roots_of(uris)) as client:  # type: ignore[arg-type]
         assert await listed(client) == ["echo", "look"]
         assert opened == [None, first]
@@ -74,7 +82,7 @@ async def test_the_only_root_is_the_workspace_and_may_change(
 async def test_without_a_usable_root_the_tools_are_left_out(
     uris: list[str], served: tuple[ServedClient, RootWorkspace], caplog: pytest.LogCaptureFixture
 ) -> None:
-    server = make_root_server(*served, version="1")
+    server = server_of(*served)
     async with Client(server, mode="legacy", list_roots_callback=roots_of(uris)) as client:  # type: ignore[arg-type]
         assert await listed(client) == ["echo"]
     assert "of the client cannot be the workspace" in caplog.text or "the client has 0 roots" in caplog.text
@@ -82,5 +90,5 @@ async def test_without_a_usable_root_the_tools_are_left_out(
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_client_without_roots_is_not_asked(mode: str, served: tuple[ServedClient, RootWorkspace]) -> None:
-    async with Client(make_root_server(*served, version="1"), mode=mode) as client:
+    async with Client(server_of(*served), mode=mode) as client:
         assert await listed(client) == ["echo"]

@@ -11,11 +11,11 @@ from mcp import Client
 from mcp.client.context import ClientRequestContext
 from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
-from mcp.types import CallToolRequestParams, ElicitRequestParams, ElicitResult, TextContent
+from mcp.types import CallToolRequestParams, ElicitRequestFormParams, ElicitRequestParams, ElicitResult, TextContent
 
 from toolc.client.executor import Executor
 from toolc.model.call import Allow, BoundCall, Deny
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, Schema
 from toolc.model.result import Outcome
 from toolc.serve.mcp import make_server
 from toolc.serve.mcp_interaction import ClientConfirmation, InputRequiredError
@@ -164,10 +164,43 @@ async def test_a_denied_tool_is_no_longer_listed() -> None:
             assert (await client.list_tools(cache_mode="bypass")).tools == []
 
 
+async def test_the_user_can_fill_in_what_the_model_has_left_out(mode: Literal["auto", "legacy"]) -> None:
+    forms: list[object] = []
+    calls: list[JsonObject] = []
+    optional = Schema(
+        {
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "default": "."},
+                "depth": {"type": "integer", "default": 1, "maximum": 9},
+                "force": {"type": "boolean", "examples": [True]},
+                "names": {"type": "array", "items": {"type": "string"}},
+            },
+            "additionalProperties": False,
+        }
+    )
+
+    async def ask(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        assert isinstance(params, ElicitRequestFormParams)
+        forms.append(params.requested_schema)
+        return ElicitResult(action="accept", content={"path": "b", "depth": 3, "force": None, "other": 1})
+
+    def wipe(arguments: JsonObject) -> JsonObject:
+        calls.append(arguments)
+        return text_result("wiped")
+
+    with executor({"wipe": wipe}, replace(WIPE, parameters=optional)) as each:
+        async with Client(make_server(each, version="1"), mode=mode, elicitation_callback=ask) as client:
+            assert not (await client.call_tool("wipe", {"path": "a"})).is_error
+    fields = {"depth": {"type": "integer", "default": 1, "maximum": 9}, "force": {"type": "boolean"}}
+    assert forms == [{"type": "object", "properties": fields}]
+    assert calls == [{"path": "a", "depth": 3}]
+
+
 async def test_a_response_is_only_valid_for_its_own_question() -> None:
     def prompted(arguments: JsonObject, answers: dict[str, ElicitResult]) -> tuple[str, ...]:
         params = CallToolRequestParams(name="wipe", arguments=arguments, input_responses={**answers})
-        confirmation = ClientConfirmation(context, params, "c", anyio.Lock(), is_answer=True)
+        confirmation = ClientConfirmation(context, params, anyio.Lock(), "c", is_answer=True)
         with pytest.raises(InputRequiredError) as caught:
             confirmation.confirm(BoundCall(tool=WIPE, arguments=arguments, call_id="c"))
         return tuple(caught.value.result.input_requests or ())
@@ -181,6 +214,6 @@ async def test_a_response_is_only_valid_for_its_own_question() -> None:
     assert key != other
     params = CallToolRequestParams(name="wipe", arguments={"path": "b"}, input_responses={other: yes})
     call = BoundCall(tool=WIPE, arguments={"path": "b"}, call_id="c")
-    confirmation = ClientConfirmation(context, params, "c", anyio.Lock(), is_answer=True)
+    confirmation = ClientConfirmation(context, params, anyio.Lock(), "c", is_answer=True)
     assert confirmation.confirm(call) == Allow()
     assert isinstance(confirmation.confirm(replace(call, call_id="c.part")), Deny)

@@ -18,7 +18,9 @@ from toolc.config.configuration import ClientSettings
 from toolc.model.call import Confirm
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
+from toolc.model.spec.composed_backends import CompositeBackend, Step
 from toolc.model.spec.sandbox import Limits, SandboxSpec
+from toolc.model.template import JsonConstant, JsonEntry, JsonMap
 from toolc.serve import tasks as tasks_module
 from toolc.serve.http.host import HttpHost
 from toolc.serve.mcp_options import McpOptions
@@ -28,6 +30,8 @@ pytestmark = pytest.mark.anyio
 MINUTE = SandboxSpec(limits=Limits(timeout_ms=60_000))
 LONG = replace(ECHO, name="long", sandbox=MINUTE)
 LONG_WIPE = replace(WIPE, sandbox=MINUTE)
+STEP = Step(id="first", tool="wipe", args=JsonMap(entries=(JsonEntry(key="path", value=JsonConstant(value="a")),)))
+TIDY = replace(tool("tidy"), sandbox=MINUTE, backend=CompositeBackend(strategy="sequential", steps=(STEP,)))
 GATE = replace(tool("gate"), sandbox=MINUTE)
 ACCEPT = {"action": "accept", "content": {}}
 
@@ -55,13 +59,13 @@ def gate() -> Iterator[Gate]:
 
 
 def host_of(gate: Gate, options: McpOptions | None = None) -> HttpHost:
-    """Return a host of the tools ``echo``, ``long``, ``wipe`` and ``gate``, all but the first with a limit of 60 s."""
+    """Return a host of tools with a limit of 60 s, except ``echo``. ``tidy`` calls ``wipe``."""
     answers = ANSWERS | {"gate": gate, "long": ANSWERS["echo"]}
 
     def open_executor(tools: Registry, _: str, __: ClientSettings, confirm: Confirm | None) -> Executor:
         return executor(answers, *tools, confirm=confirm)
 
-    offered = registry(ECHO, LONG, LONG_WIPE, GATE)
+    offered = registry(ECHO, LONG, LONG_WIPE, GATE, TIDY)
     return HttpHost(offered, open_executor, mcp=options or McpOptions())
 
 
@@ -83,6 +87,12 @@ async def send(
 
 async def call(client: httpx2.AsyncClient, name: str, **arguments: str) -> dict[str, Any]:
     return await send(client, "tools/call", {"name": name, "arguments": arguments})
+
+
+async def again(client: httpx2.AsyncClient, asked: dict[str, Any], answers: dict[str, Any]) -> dict[str, Any]:
+    """Repeat the call of ``wipe`` that ended with a question."""
+    params = {"name": "wipe", "arguments": {"path": "a"}, "inputResponses": answers}
+    return await send(client, "tools/call", {**params, "requestState": asked["requestState"]})
 
 
 async def reached(client: httpx2.AsyncClient, task: dict[str, Any], *statuses: str) -> dict[str, Any]:
@@ -136,9 +146,42 @@ async def test_a_failure_of_the_tool_is_a_result_and_an_error_of_the_server_is_n
 
 
 @pytest.mark.parametrize(("action", "expected"), [("accept", "wiped"), ("decline", "this call of 'wipe' was denied")])
-async def test_a_task_asks_its_client_for_confirmation(action: str, expected: str, gate: Gate) -> None:
+async def test_a_tool_that_asks_becomes_a_task_after_the_answer(action: str, expected: str, gate: Gate) -> None:
     async with served(host_of(gate)) as client:
-        task = await call(client, "wipe", path="a")
+        asked = await call(client, "wipe", path="a")
+        assert (asked["resultType"], "taskId" in asked) == ("input_required", False)
+        answer = {key: {"action": action, "content": {}} for key in asked["inputRequests"]}
+        task = await again(client, asked, answer)
+        assert (await reached(client, task, "completed"))["result"]["content"][0]["text"] == expected
+        assert (await again(client, asked, answer))["code"] == -32602
+
+
+async def test_an_answer_to_another_question_denies_the_call(gate: Gate) -> None:
+    async with served(host_of(gate)) as client:
+        asked = await call(client, "wipe", path="a")
+        task = await again(client, asked, {"confirm other": ACCEPT})
+        [content] = (await reached(client, task, "completed"))["result"]["content"]
+        assert content["text"] == "this call of 'wipe' was denied: the client answered another question"
+
+
+async def test_a_tool_that_runs_only_as_a_task_is_refused_to_clients_without_tasks(gate: Gate) -> None:
+    async with served(host_of(gate, McpOptions(only_task_seconds=59))) as client:
+        long = {"name": "long", "arguments": {"words": "a"}}
+        refused = await send(client, "tools/call", long, capabilities={})
+        assert refused["code"] == -32021
+        assert refused["data"] == {"requiredCapabilities": {"extensions": {tasks_module.EXTENSION: {}}}}
+        assert "'long' runs for up to 60 seconds" in refused["message"]
+        echo = {"name": "echo", "arguments": {"words": "a"}}
+        assert (await send(client, "tools/call", echo, capabilities={}))["resultType"] == "complete"
+        assert (await send(client, "tools/call", long))["resultType"] == "task"
+
+
+@pytest.mark.parametrize(("action", "expected"), [("accept", "wiped"), ("decline", "this call of 'wipe' was denied")])
+async def test_a_task_asks_its_client_about_the_calls_that_are_part_of_it(
+    action: str, expected: str, gate: Gate
+) -> None:
+    async with served(host_of(gate)) as client:
+        task = await call(client, "tidy")
         asking = await reached(client, task, "input_required")
         [(key, request)] = asking["inputRequests"].items()
         assert request["method"] == "elicitation/create"
@@ -146,14 +189,14 @@ async def test_a_task_asks_its_client_for_confirmation(action: str, expected: st
         update = {"taskId": task["taskId"], "inputResponses": {"other": 1, key: {"action": action, "content": {}}}}
         assert (await send(client, "tasks/update", update))["resultType"] == "complete"
         ended = await reached(client, task, "completed")
-        assert ended["result"]["content"][0]["text"] == expected
+        assert expected in ended["result"]["content"][0]["text"]
         # Neither a second answer nor an unknown key has an effect.
         assert (await send(client, "tasks/update", update))["resultType"] == "complete"
 
 
 async def test_an_invalid_answer_leaves_the_question_open(gate: Gate) -> None:
     async with served(host_of(gate)) as client:
-        task = await call(client, "wipe", path="a")
+        task = await call(client, "tidy")
         asking = await reached(client, task, "input_required")
         for wrong in (1, {"action": "yes"}, None):
             answers = dict.fromkeys(asking["inputRequests"], wrong)
@@ -164,7 +207,7 @@ async def test_an_invalid_answer_leaves_the_question_open(gate: Gate) -> None:
 
 async def test_a_cancelled_task_ends_and_a_finished_one_stays_finished(gate: Gate) -> None:
     async with served(host_of(gate)) as client:
-        task = await call(client, "wipe", path="a")
+        task = await call(client, "tidy")
         await reached(client, task, "input_required")
         assert (await send(client, "tasks/cancel", {"taskId": task["taskId"]}))["resultType"] == "complete"
         cancelled = await reached(client, task, "cancelled")
@@ -177,7 +220,7 @@ async def test_a_cancelled_task_ends_and_a_finished_one_stays_finished(gate: Gat
 
 async def test_another_client_cannot_see_answer_or_cancel_a_task(gate: Gate) -> None:
     async with served(host_of(gate)) as client:
-        task = await call(client, "wipe", path="a")
+        task = await call(client, "tidy")
         asking = await reached(client, task, "input_required")
         answers = dict.fromkeys(asking["inputRequests"], ACCEPT)
         for method, more in (("get", {}), ("update", {"inputResponses": answers}), ("cancel", {})):
@@ -237,7 +280,7 @@ async def test_the_number_of_running_tasks_of_a_client_is_limited(gate: Gate) ->
 async def test_the_end_of_the_server_ends_tasks(gate: Gate) -> None:
     host = host_of(gate)
     async with served(host) as client:
-        task = await call(client, "wipe", path="a")
+        task = await call(client, "tidy")
         await reached(client, task, "input_required")
         with anyio.fail_after(60):
             await host.calls.drain(0)

@@ -74,9 +74,13 @@ def show(
     config: str | None,
 ) -> None:
     """Print the lines of the log in the order of their chains. They are not verified: see toolc audit verify."""
+    from toolc.telemetry.audit_chain import read_key
+    from toolc.telemetry.audit_record import Fingerprint
+
     start = None if since is None else _time(since)
     files, damaged = _files(config), 0
-    hosts = _written_as(host, files) if host else set()
+    # The HMAC replaces the host in the lines of calls that have it as an argument.
+    hosts = {host, Fingerprint(read_key(files.key)).of(host)} if host else set()
     for text, record in _records(files):
         if record is None:
             damaged += 1
@@ -117,25 +121,17 @@ def _print_report(report: ChainReport) -> None:
 
 def _records(files: AuditFiles) -> Iterator[tuple[str, JsonObject | None]]:
     """Yield each line with its record, or None if it is damaged."""
-    from toolc.telemetry.audit_chain import chain_folders
-    from toolc.telemetry.audit_verify import read_lines
+    from toolc.telemetry.audit_chain import chain_files, chain_folders
 
-    for folder in chain_folders(files.log):
-        for line in read_lines(folder):
-            text = line.decode("utf-8", "backslashreplace").rstrip("\n")
-            try:
-                record = json.loads(text)
-            except ValueError:
-                record = None
-            yield text, record if isinstance(record, dict) else None
-
-
-def _written_as(host: str, files: AuditFiles) -> set[str]:
-    """Return a host and its HMAC, which replaces it in the lines of calls that have it as an argument."""
-    from toolc.telemetry.audit_chain import read_key
-    from toolc.telemetry.audit_record import Fingerprint
-
-    return {host, Fingerprint(read_key(files.key)).of(host)}
+    for path in (path for folder in chain_folders(files.log) for path in chain_files(folder)):
+        with path.open("rb") as file:
+            for line in file:
+                text = line.decode("utf-8", "backslashreplace").rstrip("\n")
+                try:
+                    record = json.loads(text)
+                except ValueError:
+                    record = None
+                yield text, record if isinstance(record, dict) else None
 
 
 def _hosts(record: JsonObject) -> list[str]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -85,6 +85,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="If the tool's time limit is above this, clients that support tasks get a task.",
 )
+@click.option(
+    "--only-tasks",
+    metavar="TIME",
+    callback=duration,
+    help="If the tool's time limit is above this, refuse clients that do not support tasks. Default: never.",
+)
 @http_options
 @call_options
 def command(  # noqa: PLR0913  one parameter per option
@@ -99,6 +105,7 @@ def command(  # noqa: PLR0913  one parameter per option
     search: bool,
     direct: tuple[str, ...],
     task_threshold: float,
+    only_tasks: float | None,
     http: HttpOptions,
     options: CallOptions,
 ) -> None:
@@ -112,7 +119,8 @@ def command(  # noqa: PLR0913  one parameter per option
         raise UsageError("--plugin serves over stdio only; remove --http")
     if plugins and search:
         raise UsageError("--plugin serves the tools that it names; remove --search")
-    mcp = McpOptions(finding=_finding(direct) if search else None, task_seconds=task_threshold)
+    finding = _finding(direct) if search else None
+    mcp = McpOptions(finding=finding, task_seconds=task_threshold, only_task_seconds=only_tasks)
     serve = _as_plugin if plugins else _mcp(mcp)
     from toolc.client.executor import Executor  # start-up time
     from toolc.runtime.output.truncation import READ_RESULT
@@ -163,13 +171,17 @@ def command(  # noqa: PLR0913  one parameter per option
 def _with_roots(open_executor: Callable[[Path | None], Executor], mcp: McpOptions) -> None:
     """Serve MCP over stdio with the client's only root as the workspace."""
     from toolc.serve.client_roots import RootWorkspace
-    from toolc.serve.mcp import make_root_server
+    from toolc.serve.mcp import make_shared_server
     from toolc.serve.mcp_stdio import serve_stdio
     from toolc.serve.served_client import ServedClient, ServerCalls
 
     client = ServedClient("stdio", open_executor(None), ServerCalls())
     with closing(RootWorkspace(client, open_executor)) as roots:
-        serve_stdio(make_root_server(client, roots, version=__version__, options=mcp))
+        server = make_shared_server(
+            lambda _: client, lambda: client.executor.registry, version=__version__, tools_change=True, options=mcp
+        )
+        server.middleware.append(roots)
+        serve_stdio(server)
 
 
 def _as_plugin(executor: Executor) -> None:
@@ -263,21 +275,17 @@ def _over_http(
     )  # fmt: skip
 
 
+_EXTRA: Final = frozenset({"anyio", "jwt", "mcp", "mcp_types", "pydantic", "starlette", "uvicorn"})
+"""The modules of ``toolc[serve]``."""
+
+
 @contextmanager
 def _optional_extra() -> Iterator[None]:
     """Raise ``MissingExtraError`` if an import fails because the packages for servers are not installed."""
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name and error.name.partition(".")[0] in {
-            "anyio",
-            "mcp",
-            "mcp_types",
-            "starlette",
-            "uvicorn",
-            "jwt",
-            "pydantic",
-        }:
+        if (error.name or "").partition(".")[0] in _EXTRA:
             raise MissingExtraError("toolc serve", "serve") from None
         raise
 

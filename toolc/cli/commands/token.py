@@ -72,9 +72,9 @@ def link(name: str) -> None:
     The page gets the rights of the token NAME until the token is revoked. Without NAME, it makes calls as the client
     local, and cannot answer confirmations. If several servers of this user run, each gets a link.
     """
-    from toolc.serve.status import request_links
+    from toolc.serve.status import ask_servers
 
-    answers = [*request_links(name)]
+    answers = [*ask_servers({"link": name})]
     for each in answers:
         if "link" in each:
             click.echo(each["link"])

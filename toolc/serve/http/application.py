@@ -86,7 +86,7 @@ def _jwts(settings: HttpSettings, host: HttpHost) -> VerifyJwt | None:
         return None
     from toolc.serve.http.jwt_callers import JwtCallers  # lazy: +60 ms (cryptography); few servers have issuers
 
-    return JwtCallers(settings.issuers, settings.resource, host.entry_of).caller
+    return JwtCallers(settings.issuers, settings.resource, host.settings.entry_of).caller
 
 
 def metadata_routes(settings: HttpSettings) -> list[Route]:

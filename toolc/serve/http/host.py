@@ -125,7 +125,7 @@ class HttpHost:
         self.confirmations = Confirmations(self.calls.running)
         self._confirm = confirm
         self._open_executor = open_executor
-        self._settings = settings or ClientSettingsFile()
+        self.settings = settings or ClientSettingsFile()
         self._workspace = workspace
         self._denied = denied
         self._clients: dict[tuple[object, ...], _Known] = {}
@@ -142,15 +142,11 @@ class HttpHost:
     @property
     def problem(self) -> str:
         """Why the tools or the settings of clients are not the newest. Empty if they are."""
-        return "\n".join(filter(None, (self.tools_problem, self._settings.problem)))
-
-    def read_settings(self) -> None:
-        """Read the settings of clients again."""
-        self._settings.read_again()
+        return "\n".join(filter(None, (self.tools_problem, self.settings.problem)))
 
     def client_of(self, caller: Caller) -> ServedClient:
         """Return the client that makes a request. If its settings have changed, it starts anew."""
-        settings = self._settings.settings_of(caller.entry or caller.name)
+        settings = self.settings.settings_of(caller.entry or caller.name)
         known = self._clients.pop(caller.key, None)
         if known and (known.caller, known.settings) == (caller, settings):
             self._clients[caller.key] = known  # the last one in use is the last to be forgotten
@@ -165,10 +161,6 @@ class HttpHost:
         if len(self._clients) > MAX_CLIENTS:
             self.calls.retire(self._clients.pop(next(iter(self._clients))).client)
         return client
-
-    def entry_of(self, issuer: str, subject: str) -> str | None:
-        """See ``ClientSettingsFile.entry_of``."""
-        return self._settings.entry_of(issuer, subject)
 
     async def serve(self, tools: Registry, lock: Lock | None) -> None:
         """Serve another generation of tools. Running calls finish with their own. Subscribed clients are notified."""

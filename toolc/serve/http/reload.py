@@ -60,7 +60,7 @@ class Reloader:
     async def _on_signals(self) -> None:
         with anyio.open_signal_receiver(signal.SIGHUP) as signals:
             async for _ in signals:
-                self._host.read_settings()
+                self._host.settings.read_again()
                 await self.reload()
 
     async def _on_changes(self) -> None:

@@ -79,7 +79,7 @@ class StatusSocket:
             "problem": host.problem,
             "clients": {name: client.reserved for name, client in host.clients.items()},
             "calls": [
-                {"id": each.call_id, "client": each.client, "tool": each.tool, "started": each.started}
+                {"id": each.call_id, "client": each.owner.name, "tool": each.tool, "started": each.started}
                 for each in running.values()
             ],
             "cancelled": call is not None,

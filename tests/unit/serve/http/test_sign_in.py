@@ -15,7 +15,7 @@ from toolc.serve.http.application import make_app
 from toolc.serve.http.reload import Reloader
 from toolc.serve.http.settings import HttpSettings
 from toolc.serve.http.sign_in import MAX_OPEN, SignIn
-from toolc.serve.status import request_links
+from toolc.serve.status import ask_servers
 from toolc.serve.tokens import TokenFile
 
 pytestmark = pytest.mark.anyio
@@ -237,7 +237,7 @@ async def test_a_running_server_creates_links_over_its_local_socket(
     app = make_app(host, CLOSED, lambda _: None, Reloader(host, lambda: (host.tools, None)), sign_in)
 
     async def request(name: str) -> dict[str, str]:
-        (answer,) = await anyio.to_thread.run_sync(lambda: [*request_links(name)])
+        (answer,) = await anyio.to_thread.run_sync(lambda: [*ask_servers({"link": name})])
         return {key: str(value) for key, value in answer.items()}
 
     async with running(app) as browser:

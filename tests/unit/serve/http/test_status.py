@@ -12,7 +12,7 @@ from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
 from toolc.serve.http.application import make_app
 from toolc.serve.http.reload import Reloader
-from toolc.serve.status import read_states, status_folder
+from toolc.serve.status import ask_servers, status_folder
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def states(cancel: str | None = None) -> list[JsonObject]:
-    return await anyio.to_thread.run_sync(lambda: [*read_states(cancel)])
+    return await anyio.to_thread.run_sync(lambda: [*ask_servers({"cancel": cancel})])
 
 
 async def test_a_server_reports_its_clients_and_calls_and_cancels_one(monkeypatch: pytest.MonkeyPatch) -> None:
