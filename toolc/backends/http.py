@@ -270,7 +270,9 @@ def _auth(
 
 
 def _token(auth: OAuth2Auth, arguments: JsonObject) -> TokenRequest:
-    form = [NamedValue("grant_type", ("client_credentials",))]
+    form = [NamedValue("grant_type", ("client_credentials" if auth.refresh_token is None else "refresh_token",))]
+    if auth.refresh_token is not None:
+        form.append(NamedValue("refresh_token", render_text(auth.refresh_token, arguments, "form")))
     if auth.scopes:
         form.append(NamedValue("scope", (escape(" ".join(auth.scopes), "form"),)))
     if auth.audience is not None:

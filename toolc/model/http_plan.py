@@ -87,7 +87,7 @@ RequestBody: TypeAlias = PlainBody | MultipartForm | WorkspaceFile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRequest:
-    """A request for a bearer token with client credentials (RFC 6749, 4.4). It posts ``form`` to ``url``."""
+    """A request for a bearer token (RFC 6749, 4.4 and 6). It posts ``form``, which may have a secret, to ``url``."""
 
     url: str
     form: tuple[NamedValue, ...]
@@ -97,7 +97,12 @@ class TokenRequest:
     @property
     def slots(self) -> frozenset[str]:
         """The names of the secrets that the request uses."""
-        return slots(self.client_id) | slots(self.client_secret)
+        return frozenset().union(*map(slots, self.texts))
+
+    @property
+    def texts(self) -> tuple[Pieces, ...]:
+        """All texts that may contain secrets."""
+        return (self.client_id, self.client_secret, *(each.value for each in self.form))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ class Login(ScriptedServer):
 
     def __init__(self, *tokens: str, expires_in: float | None = 3600, in_form: bool = False) -> None:
         super().__init__({"/token": self.token})
+        self.grant = "client_credentials"
         self.tokens = list(tokens)
         self.expires_in = expires_in
         self.in_form = in_form
@@ -31,10 +32,10 @@ class Login(ScriptedServer):
         pair = base64.b64encode(f"me:{SECRET.replace('/', '%2F').replace('+', '%2B')}".encode()).decode()
         by_form = (form.get("client_id"), form.get("client_secret")) == (["me"], [SECRET])
         by_header = request.headers.get("authorization") == f"Basic {pair}"
-        if not (by_form if self.in_form else by_header) or form["grant_type"] != ["client_credentials"]:
+        if not (by_form if self.in_form else by_header) or form["grant_type"] != [self.grant]:
             connection.sendall(json_reply({"error": "invalid_client", "hint": SECRET}, status=401))
             return
-        answer = {"access_token": self.tokens.pop(0), "token_type": "Bearer", "scope": form["scope"][0]}
+        answer = {"access_token": self.tokens.pop(0), "token_type": "Bearer", "scope": form.get("scope", [""])[0]}
         connection.sendall(json_reply(answer | ({"expires_in": self.expires_in} if self.expires_in else {})))
 
 
@@ -69,6 +70,25 @@ def test_a_token_is_requested_once_and_redacted(engine: OciEngine, tmp_path: Pat
         assert len(login.received) == 1
         assert parse_qs(login.received[0].body.decode()) == {"grant_type": ["client_credentials"], "scope": ["a b"]}
         assert [each.headers["authorization"] for each in server.received] == ["Bearer first-token"] * 2
+
+
+def test_a_refresh_token_is_exchanged_for_an_access_token(engine: OciEngine, tmp_path: Path) -> None:
+    with Login("first-token") as login, api("first-token") as server:
+        login.grant = "refresh_token"
+        oauth2: JsonObject = {
+            "token_url": f"{login.url}/token",
+            "client_id": "me",
+            "client_secret": "{{ secrets.SECRET }}",
+            "refresh_token": "{{ secrets.REFRESH }}",
+        }
+        hosts: JsonObject = {"hosts": ["127.0.0.1"]}
+        backend: JsonObject = {"url": f"{server.url}/", "auth": {"oauth2": oauth2}}
+        spec = http_spec(backend, sandbox={"secrets": {"SECRET": hosts, "REFRESH": hosts}})
+        secrets = {"SECRET": SECRET, "REFRESH": "refresh+token/of=me"}
+        found = call_http(engine, tmp_path, spec, secrets=secrets)
+        assert (found.is_error, found.text) == (False, "[secret access_token]")
+        form = parse_qs(login.received[0].body.decode())
+        assert form == {"grant_type": ["refresh_token"], "refresh_token": ["refresh+token/of=me"]}
 
 
 def test_a_refused_token_is_renewed_once(engine: OciEngine, tmp_path: Path) -> None:

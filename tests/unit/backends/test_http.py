@@ -291,6 +291,18 @@ def test_a_token_has_a_separate_request_and_its_host_is_allowed() -> None:
     assert [each.host for each in plan(backend).allow] == ["api.example.com", "login.example.com"]
 
 
+def test_a_refresh_token_is_a_secret_of_the_token_request() -> None:
+    login = Url(scheme="https", host="login.example.com", port=443, path=text("/token"))
+    auth = OAuth2Auth(token_url=login, client_id=text("me"), client_secret=text("public"), refresh_token=TOKEN)
+    token = call(HttpBackend(url=url("/"), auth=auth)).token
+    assert token is not None
+    assert token.form == (
+        NamedValue("grant_type", ("refresh_token",)),
+        NamedValue("refresh_token", (Slot("TOKEN", "form"),)),
+    )
+    assert token.slots == {"TOKEN"}
+
+
 def test_the_allowed_destinations_are_the_list_and_the_url() -> None:
     listed = Destination(kind="wildcard", host="example.org", port=443)
     backend = HttpBackend(url=url("/"))

@@ -226,7 +226,7 @@ class ApiKeyAuth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OAuth2Auth:
-    """``auth.oauth2``: client credentials (RFC 6749, 4.4). The host of ``token_url`` may be reached as well."""
+    """``auth.oauth2``: client credentials, or a refresh token (RFC 6749, 4.4 and 6). ``token_url`` may be reached."""
 
     tag: ClassVar[Literal["oauth2"]] = "oauth2"
     token_url: Url = field(metadata=keys.key(keys.TEXT))
@@ -243,6 +243,11 @@ class OAuth2Auth:
     """The client secret.
 
     Example: "{{ secrets.CLIENT_SECRET }}"
+    """
+    refresh_token: Template | None = field(default=None, metadata=keys.key(CREDENTIAL, stored_if_set=True))
+    """The refresh token of a user, for tokens with that user's rights. It must stay valid after its use.
+
+    Example: "{{ secrets.REFRESH_TOKEN }}"
     """
     scopes: tuple[str, ...] = ()
     """The scopes of the token.
@@ -287,7 +292,7 @@ class AuthKeys:
     Instead of: type=api_key type=apikey: write api_key: {header: X-API-Key, value: "{{ secrets.API_KEY }}"}
     """
     oauth2: ClassVar = keys.Key(keys.map_with(OAuth2Auth))
-    """OAuth 2 client credentials. Tokens are cached until they expire.
+    """OAuth 2 client credentials or a refresh token. Access tokens are cached until they expire.
 
     Example: {token_url: "https://login.example.com/token", client_id: a, client_secret: "{{ secrets.SECRET }}"}
     Instead of: type=oauth2: write oauth2: {token_url: ..., client_id: ..., client_secret: ...}

@@ -172,7 +172,7 @@ class HttpBroker:
         if call is None or self._token_requests > MAX_TOKENS:
             raise ProtocolError("it requested an access token that its call does not need")
         target = parse_url(call.url)
-        self._check_secrets(target, call.client_id, call.client_secret)
+        self._check_secrets(target, *call.texts)
         head = token_request(call, target, self._values, in_form=in_form)
         self._token = None
         TOKENS.remove(self._token_key)

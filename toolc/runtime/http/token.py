@@ -1,4 +1,4 @@
-"""Request access tokens with client credentials (RFC 6749, 4.4), and cache them in memory. The guest sees none."""
+"""Request access tokens (RFC 6749, 4.4 and 6), and cache them in memory. The guest sees none."""
 
 import base64
 import hashlib
