@@ -16,7 +16,7 @@ Start reading in ``nodes``, then ``map_reader``. The packages ``yaml`` and ``tom
   ``quoting_hint``, ``sequence``, ``string``, ``text``, ``unsupported``, ``Findings``, ``Parse``.
 - ``line_diff``: ``unified_diff`` of a file before and after fixes, in linear time.
 - ``nodes``: the tree of ``Document``, ``Mapping``, ``Sequence`` and ``Scalar``, and their spans. Public:
-  ``MappingEntry``, ``Node``, ``NodePosition``, ``child``, ``steps_to_decode``, ``strings``, ``to_json``.
+  ``MappingEntry``, ``Node``, ``NodePosition``, ``child``, ``innermost``, ``steps_to_decode``, ``strings``, ``to_json``.
 - ``suggestions``: "did you mean": keys of other formats, misspelled or misplaced keys, values in the wrong form.
   Public: ``suggestion``, ``quote_names``, ``explanation``, ``foreign_format``, ``has_misspelled_key``,
   ``looks_like_spec``, ``replaced_keys``, ``OPENAI``, ``REQUIRED``.

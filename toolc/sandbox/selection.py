@@ -4,11 +4,11 @@ import importlib
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from typing import Final
 
 from toolc.dataclass import dataclass, field
-from toolc.model.errors import NoEngineError, ToolcError, UsageError
+from toolc.model.errors import NoEngineError, UsageError
 from toolc.model.names import AUTO, ENGINES, engine_names
 from toolc.model.plan import LimitName, Profile
 from toolc.sandbox.interface import Engine, EngineStatus, format_fallbacks, offer, unenforced
@@ -105,21 +105,6 @@ def close_unused() -> None:
             for engine in _LOADED.engines.values():
                 # Close each engine, even if another one raises an error.
                 closings.callback(engine.close)
-
-
-def probe_ahead(name: str) -> None:
-    """Determine on another thread what an engine enforces (for ``auto``, the first one), to save time later.
-
-    Its errors are ignored here, because the call meets them again.
-    """
-
-    def determine() -> None:
-        engine_name = ENGINES[0] if name == AUTO else name
-        with suppress(ToolcError):
-            if probe(engine_name).available:
-                load(engine_name).capabilities()
-
-    threading.Thread(target=determine, name="toolc-probe", daemon=True).start()
 
 
 def probe(name: str) -> EngineStatus:

@@ -5,7 +5,7 @@
 - ``attributes``: the names of spans and their attributes.
 - ``audit_record``: what a line of the audit log says about a call. Public: ``Fingerprint``.
 - ``audit_chain``: lines that are chained by a MAC, the files that they are in, and calls without a line yet. Public:
-  ``chain_folders``, ``read_key``.
+  ``chain_files``, ``chain_folders``, ``read_key``.
 - ``audit_log``: writes a line for each call. Public: ``AuditFiles``, ``AuditLog``.
 - ``audit_verify``: finds changes of a log. Public: ``ChainReport``, ``Checkpoint``, ``checkpoint_of``,
   ``verify``.

@@ -12,12 +12,11 @@ import click
 
 from toolc.cli.call_options import CallOptions, call_options
 from toolc.cli.common import CANNOT, builtin_option, duration, note
-from toolc.cli.inputs import read_arguments, read_claims, user_configuration
+from toolc.cli.inputs import read_arguments, read_claims
 from toolc.cli.output.live import Live, LiveDisplay
 from toolc.cli.output.prompts import CommitPrompt, Prompts, confirmation, print_changes
 from toolc.cli.output.result import print_content, print_details, print_timing
 from toolc.model.errors import UsageError
-from toolc.sandbox.selection import probe_ahead
 
 if TYPE_CHECKING:
     from toolc.model.events import Event, Stream
@@ -73,10 +72,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     started = time.perf_counter()
     if as_json and as_events:
         raise UsageError("--json and --events cannot be combined; the last line of --events has the result")
-    configuration = user_configuration()
-    probe_ahead(options.engine or configuration.engine)
-    # Start-up time: these modules are imported while the engine responds.
-    from toolc.cli.targets import find_registry
+    from toolc.cli.targets import find_registry  # start-up time
     from toolc.client.executor import Executor
 
     tools = find_registry(target, registry, builtin)
@@ -88,7 +84,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     show = None if as_json else prompts.delaying(_print_event if as_events else live.show)
     load_ms = (time.perf_counter() - started) * 1000
     commit_prompt = CommitPrompt(prompts, yes=yes)
-    executor = options.bound_to(Executor, configuration=configuration)(
+    executor = options.bound_to(Executor)(
         tools, workspace=workspace, timeout=timeout, approve_changes=commit_prompt.callback(),
         confirm=confirmation(prompts, yes=yes), pool=None,
     )  # fmt: skip

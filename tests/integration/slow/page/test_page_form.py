@@ -183,7 +183,7 @@ def test_fields_appear_when_their_condition_holds_and_the_focus_stays() -> None:
     ]  # fmt: skip
 
 
-def test_values_that_look_alike_are_told_apart() -> None:
+def test_values_that_look_alike_differ_in_the_list() -> None:
     assert [text for text, *_ in results()["alike"]] == ["Choose…", '"2.1"', "2.1"]
 
 
