@@ -104,10 +104,8 @@ def _described(names: Sequence[str], offered: dict[str, ToolSpec]) -> CallToolRe
 
 
 def _unknown(names: Iterable[str]) -> CallToolResult:
-    listed = ", ".join(repr(name) for name in names)
-    return _answer(
-        ToolResult.failure(f"there is no tool {listed}; find the names of tools with {FIND}", kind="not_found")
-    )
+    message = f"there is no tool {', '.join(map(repr, names))}; find the names of tools with {FIND}"
+    return _answer(ToolResult.failure(message, kind="not_found"))
 
 
 def _data(value: JsonObject) -> CallToolResult:

@@ -1,6 +1,7 @@
 """What a query wants to do and what a tool does: read one thing, list many, create, update or delete.
 
-The verbs of ``toolc/data/search_words.toml`` decide. A verb can have several kinds, such as ``set``.
+The verbs of ``toolc/data/search_words.toml`` decide, and for tools also the method of the HTTP request. A verb can have
+several kinds, such as ``set``.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from toolc.dataclass import dataclass
+from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.tool import ToolSpec
 from toolc.serve.search.words import table, words
 
 _CHANGES: Final = frozenset({"create", "update", "delete"})
+_OF_METHODS: Final = {"POST": "create", "PUT": "update", "PATCH": "update", "DELETE": "delete"}
 _CLAUSE: Final = re.compile(r"[,;:.]\s")
 _SAME_KIND: Final = 1.6
 _SAME_NUMBER: Final = 1.15
@@ -41,29 +44,36 @@ def purpose_of_query(query: str) -> Purpose:
     clauses = [words(clause) for clause in _CLAUSE.split(query)]
     for clause in clauses:
         if kinds := _kinds_of_clause(clause):
-            return Purpose(kinds, _wants_many(clause))
-    every_word = {word for clause in clauses for word in clause}
-    if not every_word.isdisjoint(table("ending")):
+            return Purpose(kinds, _is_of_many(clause))
+    if not table("ending").isdisjoint(words(query)):
         return Purpose(frozenset({"update", "delete"}))
-    return Purpose(frozenset({"read"}), _wants_many(clauses[0]))
+    return Purpose(frozenset({"read"}), _is_of_many(clauses[0]))
 
 
 def purpose_of_tool(tool: ToolSpec) -> Purpose:
-    """Return the purpose that the annotations of a tool and the first verb of its label or name say."""
+    """Return the purpose that the annotations, the HTTP method and the first verb of the label or name say."""
     title = words(tool.label or tool.name)
-    is_of_many = not table("many").isdisjoint(title[:1]) or title[:2] == ["get", "all"]
+    if tool.label and title and not _kinds(title[0]):
+        title[0] = title[0].removesuffix("s")  # "Lists labels"
+    is_of_many = _is_of_many(title)
     kinds = next(filter(None, map(_kinds, title)), frozenset[str]())
     if tool.annotations.read_only:
         return Purpose(frozenset({"read"}), is_of_many)
+    if isinstance(tool.backend, HttpBackend) and tool.backend.method in _OF_METHODS:
+        kinds |= {_OF_METHODS[tool.backend.method]}
     return Purpose(kinds if tool.annotations.read_only is None else kinds - {"read"}, is_of_many)
 
 
 def _kinds_of_clause(clause: Sequence[str]) -> frozenset[str]:
-    while len(clause) > 1 and (clause[0].endswith("ly") or clause[0] in table("leading")):
+    modal = next((position + 1 for position, word in enumerate(clause) if word in table("modal")), 0)
+    clause = clause[modal:]
+    while len(clause) > 1 and (clause[0] in table("leading") or (clause[0].endswith("ly") and not _kinds(clause[0]))):
         clause = clause[1:]
-    if list(clause[:2]) == ["do", "not"]:
+    if not table("negation").isdisjoint(clause[:3]):
         return frozenset({"update", "delete"})
-    kinds = _kinds(clause[0]) if clause else frozenset[str]()
+    kinds = frozenset({"read"}) if clause[1:2] == ["of"] else _kinds(clause[0]) if clause else frozenset[str]()
+    if modal:  # a wish is a change, even "they should see this"
+        kinds = kinds - {"read"} or _CHANGES
     is_ended = not kinds.isdisjoint(_CHANGES) and not {"off", "away"}.isdisjoint(clause)
     return frozenset({"delete"}) if is_ended else kinds
 
@@ -72,11 +82,10 @@ def _kinds(word: str) -> frozenset[str]:
     return frozenset(kind for kind in (_CHANGES | {"read"}) if word in table(kind))
 
 
-def _wants_many(clause: Sequence[str]) -> bool:
-    """Return whether the last word before the first preposition is a plural, as in ``show labels of an issue``."""
+def _is_of_many(clause: Sequence[str]) -> bool:
+    """Return whether a word before the first preposition is a plural, as in ``show labels of an issue``."""
     if clause and clause[0] in table("many"):
         return True
     rest = clause[1:] if clause and _kinds(clause[0]) else clause
     end = next((position for position, word in enumerate(rest) if word in table("prepositions")), len(rest))
-    noun = rest[end - 1] if end else ""
-    return len(noun) > 3 and noun.endswith("s") and not noun.endswith(("ss", "us", "is"))
+    return any(len(noun) > 3 and noun.endswith("s") and not noun.endswith(("ss", "us", "is")) for noun in rest[:end])

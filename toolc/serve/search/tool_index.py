@@ -9,22 +9,30 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import pairwise
 from typing import Final
 
 from toolc.model.json_schema import JsonObject, list_under, map_under, subschemas
 from toolc.model.spec.http_backend import HttpBackend, Url
 from toolc.model.spec.tool import ToolSpec
 from toolc.serve.search.purposes import purpose_of_query, purpose_of_tool
-from toolc.serve.search.words import stems, synonyms
+from toolc.serve.search.words import plain, stems, synonyms
 
 _WEIGHTS: Final = {
-    "name": 4.0, "tags": 3.0, "path": 2.0, "label": 1.5, "summary": 1.5, "description": 0.3, "parameters": 0.5,
+    "name": 4.0, "tags": 3.0, "path": 2.0, "label": 1.5, "summary": 1.5, "description": 0.3, "parameters": 0.3,
 }  # fmt: skip
 """How much a word counts in each part of a definition. The summary is the first sentence of the description."""
 
-_SYNONYM: Final = 0.35
+_SYNONYM: Final = 0.25
 """How much a synonym counts, compared with the word of the query itself."""
+
+_UNKNOWN: Final = 0.35
+"""How much a synonym or a similar word counts if no label has the word of the query."""
+
+_PAIR: Final = 0.3
+"""How much it counts that two words of the query are next to each other in a label."""
 
 _RARITY: Final = 0.8
 """How much more a rare word counts than a frequent one. It is an exponent."""
@@ -38,9 +46,19 @@ _LENGTH: Final = 0.75
 _COVERAGE: Final = 0.3
 """How much it counts that a tool has all words of the query, and the query all words of the label. An exponent."""
 
+_DEPRECATED: Final = 0.7
+"""How much a deprecated tool counts, compared with one that is not."""
+
+_ALIKE: Final = 0.1
+"""How much less a tool counts if its label is the same as one before."""
+
+_VARIED: Final = 25
+"""How many of the best tools may change places because their labels are alike."""
+
 _SHARED: Final = 3
 """A sentence in more descriptions than this says nothing about a tool."""
 
+_PREFIXES: Final = ("de", "dis", "pre", "re", "sub", "un")
 _SENTENCE: Final = re.compile(r"(?<=[.!?:])\s+|\s+-\s+|\n")
 _LINK: Final = re.compile(r"\]\([^)]*\)")
 
@@ -50,16 +68,21 @@ class ToolIndex:
 
     def __init__(self, tools: Iterable[ToolSpec]) -> None:
         self._tools = tuple(tools)
-        sentences = [[*_sentences(tool.description)] for tool in self._tools]
+        sentences = [[*filter(str.strip, _SENTENCE.split(_LINK.sub("] ", tool.description)))] for tool in self._tools]
         shared = Counter(each for found in sentences for each in set(found))
         parts = [
             _parts(tool, [each for each in found if shared[each] <= _SHARED])
             for tool, found in zip(self._tools, sentences, strict=True)
         ]
         self._purposes = [purpose_of_tool(tool) for tool in self._tools]
-        self._labels = [frozenset(part["label"]) for part in parts]
-        number = max(1, len(parts))
-        lengths = {name: sum(part[name].total() for part in parts) / number or 1.0 for name in _WEIGHTS}
+        titles = [stems(tool.label or tool.name) for tool in self._tools]
+        self._labels = [frozenset(title) for title in titles]
+        self._in_labels = frozenset().union(*self._labels)
+        self._pairs: defaultdict[frozenset[str], set[int]] = defaultdict(set)
+        for position, title in enumerate(titles):
+            for pair in pairwise(title):
+                self._pairs[frozenset(pair)].add(position)
+        lengths = {name: sum(part[name].total() for part in parts) / max(1, len(parts)) or 1.0 for name in _WEIGHTS}
         self._postings: dict[str, dict[int, float]] = {}
         for position, part in enumerate(parts):
             for name, counts in part.items():
@@ -70,43 +93,62 @@ class ToolIndex:
 
     def search(self, query: str) -> list[ToolSpec]:
         """Return the tools that have a word of the query or a synonym, the best first."""
-        scores: defaultdict[int, float] = defaultdict(float)
-        covered: defaultdict[int, float] = defaultdict(float)
-        labels: defaultdict[int, float] = defaultdict(float)
+        scores, covered, labels = (defaultdict[int, float](float) for _ in range(3))
         total = 0.0
-        for stem in dict.fromkeys(stems(query)):
+        query = plain(query)
+        asked = [*dict.fromkeys(stems(query))]
+        for stem in asked:
             found = self._occurrences(stem)
-            rarity = _rarity(sum(weight for _, weight, _ in found.values()), len(self._tools)) ** _RARITY
+            having = sum(weight for _, weight, _ in found.values()) + 0.5
+            rarity = math.log(1 + (len(self._tools) - having + 1) / having) ** _RARITY
             total += rarity
             for position, (frequency, weight, share) in found.items():
                 scores[position] += rarity * frequency * (_SATURATION + 1) / (frequency + _SATURATION)
                 covered[position] += rarity * weight
                 labels[position] += share
+        for pair in pairwise(asked):
+            together = self._pairs.get(frozenset(pair), ())
+            for position in together:
+                scores[position] += _PAIR * math.log(1 + len(self._tools) / (len(together) + 0.5))
         purpose = purpose_of_query(query)
-
-        def score(position: int) -> float:
+        for position in scores:
             coverage = covered[position] / total * (1 + labels[position])
-            return scores[position] * math.pow(coverage, _COVERAGE) * purpose.fit(self._purposes[position])
+            scores[position] *= math.pow(coverage, _COVERAGE) * purpose.fit(self._purposes[position])
+            scores[position] *= _DEPRECATED if self._tools[position].deprecated else 1
+        return [self._tools[position] for position in self._varied(scores)]
 
-        return [self._tools[position] for position in sorted(scores, key=lambda each: (-score(each), each))]
+    def _varied(self, scores: Mapping[int, float]) -> Iterator[int]:
+        """Yield the best position first. A tool counts less if a better one has a similar label."""
+        ranked = sorted(scores, key=lambda each: (-scores[each], each))
+        alike = dict.fromkeys(ranked[:_VARIED], 0.0)
+        while alike:
+            best = max(alike, key=lambda each: scores[each] * (1 - _ALIKE * alike[each] ** 2))
+            yield best
+            del alike[best]
+            for each in alike:
+                one, other = self._labels[each], self._labels[best]
+                alike[each] = max(alike[each], len(one & other) / max(1, len(one | other)))
+        yield from ranked[_VARIED:]
 
     def _occurrences(self, stem: str) -> dict[int, tuple[float, float, float]]:
         """Return the tools with a word or a synonym: how frequent and how near it is, and its share of the label."""
         found: dict[int, tuple[float, float, float]] = {}
-        for word, weight in (dict.fromkeys(synonyms(stem), _SYNONYM) | {stem: 1.0}).items():
+        others = synonyms(stem) if stem in self._postings else synonyms(stem) | self._similar(stem)
+        near = _SYNONYM if stem in self._in_labels else _UNKNOWN
+        for word, weight in (dict.fromkeys(others, near) | {stem: 1.0}).items():
             for position, frequency in self._postings.get(word, {}).items():
                 best, nearest, share = found.get(position, (0.0, 0.0, 0.0))
                 share += weight / len(self._labels[position]) if word in self._labels[position] else 0.0
                 found[position] = max(best, weight * frequency), max(nearest, weight), share
         return found
 
-
-def _rarity(having: float, number: int) -> float:
-    return math.log(1 + (number - having + 0.5) / (having + 0.5))
-
-
-def _sentences(description: str) -> Iterator[str]:
-    return (each for each in _SENTENCE.split(_LINK.sub("] ", description)) if each.strip())
+    def _similar(self, stem: str) -> set[str]:
+        """Return words like one that no tool has: without a prefix, its two parts, or with another spelling."""
+        known = self._postings.keys()
+        parts = {stem.removeprefix(prefix) for prefix in _PREFIXES} & known
+        for end in range(3, len(stem) - 2):
+            parts |= {stem[:end], stem[end:]} if {stem[:end], stem[end:]} <= known else set()
+        return parts or {*get_close_matches(stem, (each for each in known if each[:2] == stem[:2]), n=2, cutoff=0.8)}
 
 
 def _parts(tool: ToolSpec, sentences: Sequence[str]) -> dict[str, Counter[str]]:

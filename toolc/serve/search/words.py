@@ -14,17 +14,28 @@ import toolc.data
 _PATH: Final = Path(toolc.data.__file__).parent / "search_words.toml"
 _WORD: Final = re.compile(r"[^\W_]+")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_POSSESSIVE: Final = re.compile(r"['\u2019]s\b|(?<=[A-Z][A-Z])s\b")
 _ENDINGS: Final = (
-    "ization", "isation", "ational", "ation", "ating", "ated", "ition", "ment", "ion", "ing", "ed", "ive", "ate",
-    "able", "er", "or", "al", "ly",
-)  # fmt: skip
-_FREQUENT: Final = {"ation", "ating", "ated", "ate", "ion", "ing", "ed"}
-"""The endings that even a short stem may have."""
+    (r"(?<=\w\w)ies$", "y"),
+    (r"(?<=[cs]h|ss)es$|(?<=[xz])es$", ""),
+    (r"(?<=\w{3})(?<![sui])s$", ""),
+    (r"(?<=\w{4})(i[sz]ation|ational|ition|ment|ive|able|al|ly)$|(?<=\w{3})(ation|ating|ated|ate|ion|ing|ed)$", ""),
+    (r"(?<=\w{3})y$", "i"),
+    (r"(?<=\w{3})e$", ""),
+    (r"(?<=\w\w)([^ls])\1$", r"\1"),
+)
+"""The endings of English words, and what stands for them in a stem."""
 
 
 def words(text: str) -> list[str]:
     """Return the words of a text or a name in lower case."""
-    return [word.lower() for word in _WORD.findall(_HUMP.sub(" ", text))]
+    return [word.lower() for word in _WORD.findall(_HUMP.sub(" ", _POSSESSIVE.sub("", text)))]
+
+
+def plain(query: str) -> str:
+    """Return a query with one word for each phrase that means a known word, such as ``enable`` for ``turn on``."""
+    pattern, meanings = _phrases()
+    return pattern.sub(lambda match: meanings[" ".join(words(match[0]))], query)
 
 
 def stems(text: str) -> list[str]:
@@ -46,27 +57,20 @@ def table(name: str) -> frozenset[str]:
 @lru_cache(maxsize=20_000)
 def _stem(word: str) -> str:
     """Return the approximate stem of an English word: the same one for ``repositories`` and ``repository``."""
-    if word.endswith("ies") and len(word) > 4:
-        word = f"{word[:-3]}y"
-    elif word.endswith(("ches", "shes", "sses", "xes", "zes")):
-        word = word[:-2]
-    elif word.endswith("s") and len(word) > 3 and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= (3 if ending in _FREQUENT else 4):
-            word = word[: -len(ending)]
-            break
-    if len(word) > 3 and word[-1] == "y":
-        word = f"{word[:-1]}i"
-    if len(word) > 3 and word[-1] == "e":
-        word = word[:-1]
-    is_doubled = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls"
-    return word[:-1] if is_doubled else word
+    for pattern, replacement in _ENDINGS:
+        word = re.sub(pattern, replacement, word)
+    return word
 
 
 @cache
 def _tables() -> Mapping[str, Any]:
     return tomllib.loads(_PATH.read_text(encoding="utf-8"))
+
+
+@cache
+def _phrases() -> tuple[re.Pattern[str], Mapping[str, str]]:
+    meanings = dict(line.split(" > ") for line in _tables()["phrases"])
+    return re.compile(rf"\b({'|'.join(meanings).replace(' ', '[ -]')})\b", re.IGNORECASE), meanings
 
 
 @cache

@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 from calls.fake_tools import tool
 
+from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.tool import Annotations, ToolSpec
+from toolc.model.template import Template
 from toolc.serve.search.purposes import Purpose, purpose_of_query, purpose_of_tool
 
 
@@ -26,7 +28,9 @@ def labelled(label: str, *, read_only: bool | None = None) -> ToolSpec:
         ("switch off the alarm", "delete"),
         ("the token is stale, revoke it", "delete"), ("open issues", "create read"),
         ("do not send mails on each push", "delete update"), ("an app no longer sees this", "delete update"),
-        ("a person should see this", "read"), ("", "read"),
+        ("a team should no longer see this", "delete update"), ("a person should see this", "create delete update"),
+        ("an app should lose a right", "delete"), ("reply to a ticket", "create"), ("a log of changes", "read"),
+        ("log of changes", "read"), ("", "read"),
     ],
 )  # fmt: skip
 def test_the_first_verb_of_a_query_decides(query: str, expected: str) -> None:
@@ -37,7 +41,7 @@ def test_the_first_verb_of_a_query_decides(query: str, expected: str) -> None:
     ("query", "is_of_many"),
     [
         ("labels of an issue", True), ("show the labels of an issue", True), ("which repository is it", True),
-        ("label of many issues", False), ("get the status", False), ("list it", True),
+        ("comments people made", True), ("label of many issues", False), ("get the status", False), ("list it", True),
     ],
 )  # fmt: skip
 def test_a_plural_asks_for_a_list(query: str, *, is_of_many: bool) -> None:
@@ -52,6 +56,12 @@ def test_annotations_and_the_first_verb_say_what_a_tool_does() -> None:
     assert purpose_of_tool(labelled("List labels")).is_of_many
     assert purpose_of_tool(labelled("Get all labels")).is_of_many
     assert not purpose_of_tool(labelled("Get a label")).is_of_many
+
+
+def test_the_method_of_a_request_says_what_a_tool_does() -> None:
+    put = HttpBackend(url=Template(("https://example.com/",)), method="PUT")
+    assert kinds(purpose_of_tool(replace(labelled("Enable a hook"), backend=put))) == "create update"
+    assert kinds(purpose_of_tool(labelled("Updates a hook"))) == "update"
 
 
 def test_the_same_purpose_fits_best() -> None:
