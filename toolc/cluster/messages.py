@@ -105,6 +105,7 @@ class RemoteCall:
     timeout: float | None
     session: str
     is_confirmed: bool
+    calls_others: bool
     denials: Denials
     claims: Claims
     has_copy: bool = False

@@ -32,7 +32,6 @@ from toolc.cluster.messages import (
 from toolc.cluster.workspace_copy import Change, Files, NodeCopies
 from toolc.dataclass import replace
 from toolc.model.call import Allow, BoundCall, Deny, Proposal
-from toolc.model.call_graph import called_tools
 from toolc.model.errors import InfrastructureError, NoEngineError, RegistryError, ToolcError
 from toolc.model.events import Event, ToolStart
 from toolc.model.json_schema import JsonObject
@@ -170,9 +169,8 @@ class NodeActor:
                 steps.append(event)
 
         try:
-            executor = self._callee(call)
-            calls_others = called_tools(executor.registry.registered(call.name).spec)
-            listener = notice if calls_others else None
+            executor = self._with_tool(call.name, call.effect_digest, call.denials)
+            listener = notice if call.calls_others else None
             return executor.run(**self._arguments(call), cancellation=cancellation, on_event=listener)
         except ToolcError as error:
             return _failed(error, has_started=bool(steps))
@@ -182,7 +180,8 @@ class NodeActor:
         has_started = False
         try:
             with self._cancellation(call.key) as cancellation:
-                executor, arguments = self._callee(call), await to_thread(self._arguments, call)
+                executor = self._with_tool(call.name, call.effect_digest, call.denials)
+                arguments = await to_thread(self._arguments, call)
                 async with aclosing(executor.astream(**arguments, cancellation=cancellation)) as events:
                     async for event in events:
                         has_started = has_started or _starts_step(event)
@@ -190,11 +189,8 @@ class NodeActor:
         except ToolcError as error:
             yield _failed(error, has_started=has_started)
 
-    def _callee(self, call: RemoteCall) -> Executor:
-        """Return the executor. Raises ``RegistryError`` if the tool is another version than the driver has."""
-        return self._with_tool(call.name, call.effect_digest, call.denials)
-
     def _with_tool(self, name: str, effect_digest: str, denials: Denials) -> Executor:
+        """Return the executor. Raises ``RegistryError`` if the tool is another version than the driver has."""
         if not self._executors:
             raise InfrastructureError(self._refusal)
         self._deny(denials)
@@ -221,7 +217,7 @@ class NodeActor:
             "workspace": workspace,
             "timeout": call.timeout,
             "session": call.session,
-            "confirm": confirm,
+            "confirm": confirm if call.is_confirmed or call.calls_others else None,
             "caller": call.claims,
         }
 

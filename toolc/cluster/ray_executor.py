@@ -159,8 +159,7 @@ class RayExecutor(Executor):
 
 def _reviewed(registry: Registry) -> tuple[RegisteredTool, ...]:
     """Return the tools that nodes can run, which are all but the functions of this program."""
-    tools = (registry.registered(name) for name in registry.names)
-    return tuple(tool for tool in tools if not tool.is_host_defined)
+    return tuple(tool for name in registry.names if not (tool := registry.registered(name)).is_host_defined)
 
 
 class _Cluster:
@@ -223,11 +222,10 @@ class _ClusterCall(Call):
 
     def result(self) -> ToolResult:
         """Run the call as ``Call`` does, without repeating it here."""
+        spec = self.tool.spec
         if self.tool.is_host_defined:
-            raise UsageError(
-                f"the tool {self.tool.spec.name} is a function of this program, which the nodes of a cluster lack"
-            )
-        here = replace(self, tool=replace(self.tool, spec=replace(self.tool.spec, retry=None)))
+            raise UsageError(f"the tool {spec.name} is a function of this program, which the nodes of a cluster lack")
+        here = replace(self, tool=replace(self.tool, spec=replace(spec, retry=None))) if spec.retry else self
         return super(_ClusterCall, here).result()
 
     def _without_backend(self) -> ToolResult | None:
@@ -270,8 +268,8 @@ class _Attempt:
                         name=spec.name, effect_digest=digest, arguments=self.bound.sent,
                         call_id=self.bound.call_id, workspace=path, has_copy=copy is not None,
                         timeout=min(limit_ms / 1000, max(0.001, context.deadline - monotonic())),
-                        session=self.options.session, is_confirmed=spec.confirm, denials=self.cluster.denials,
-                        claims=context.claims,
+                        session=self.options.session, is_confirmed=spec.confirm, calls_others=bool(called_tools(spec)),
+                        denials=self.cluster.denials, claims=context.claims,
                     )  # fmt: skip
                     try:
                         if path:

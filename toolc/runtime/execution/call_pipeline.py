@@ -68,7 +68,8 @@ class CallPipeline:
         tool is not approved), ``PolicyError`` (a policy forbids it) and ``InfrastructureError``.
         """
         with observed(self._options.observers, self._started(tool, call, context.claims, context.depth)) as ended:
-            options = replace(self._options, confirm=recording(self._options.confirm, ended))
+            confirm = recording(self._options.confirm, ended)
+            options = replace(self._options, confirm=confirm) if confirm else self._options
             result = ended.result = self._admitted(tool, call, context, options, timeout_ms)
         context.on_event(ToolEnd(name=tool.spec.name, call_id=call.call_id, result=result))
         return result

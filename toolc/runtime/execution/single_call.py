@@ -15,6 +15,7 @@ No sandbox starts before the first attempt. A check that fails before it gives a
 
 from __future__ import annotations
 
+from contextlib import suppress
 from time import monotonic
 from typing import Final, Protocol
 
@@ -115,11 +116,9 @@ class Call:
 
     def _without_backend(self) -> ToolResult | None:
         """Import the modules for the call before its time begins. Return an error result if the call ends first."""
-        try:
+        with suppress(InterruptedWaitError):
             prepare(self.tool.spec, self.caller, Deadline(self.context.cancellation, self.context.deadline))
-        except InterruptedWaitError:
-            return self._refused()
-        return None
+        return self._refused()
 
     def _confirmed(self) -> Attempt | ToolResult:
         """Prepare the first attempt, and ask for confirmation if required. Return an error result if refused."""

@@ -9,12 +9,11 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from engines.waiting_sandboxes import until
 
 pytest.importorskip("ray")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
@@ -43,6 +42,8 @@ COUNT = int(os.environ.get("TOOLC_TEST_CALLS", "800"))
 DRIVERS = int(os.environ.get("TOOLC_TEST_KILLS", "2"))
 """How many drivers are killed. Three nodes are killed during every other one."""
 
+NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
+
 LONGEST_START = 8.0
 """The seconds within which a node or driver is killed at random. Either needs about half of them to start."""
 
@@ -51,9 +52,7 @@ LONGEST_START = 8.0
 def cluster() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_AUTH_MODE", "disabled")
-        cluster = cluster_utils.Cluster(
-            initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 80 * 2**20}
-        )
+        cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=NODE)
         yield cluster
         cluster.shutdown()
 
@@ -66,14 +65,27 @@ def batch(folder: Path, address: str) -> subprocess.Popen[str]:
     return subprocess.Popen(argv, cwd=folder, stderr=subprocess.PIPE, text=True)
 
 
-def has_run_on(folder: Path, node_id: str, process: subprocess.Popen[str]) -> bool:
-    """Return whether a call has ended on this node, or the batch has."""
-    path = folder / "out.jsonl"
-    if process.poll() is not None or not path.exists():
-        return process.poll() is not None
-    with path.open("rb") as results:
-        results.seek(max(0, path.stat().st_size - 2**16))  # the last lines are enough
-        return f", {node_id[:8]})".encode() in results.read()
+def is_used(folder: Path, node_id: str, process: subprocess.Popen[str]) -> bool:
+    """Wait until a call has ended on this node. Return False if the batch ends first, or if none does in a minute."""
+    path, deadline = folder / "out.jsonl", time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        if path.exists():
+            with path.open("rb") as results:
+                results.seek(max(0, path.stat().st_size - 2**16))  # the last lines are enough
+                if f", {node_id[:8]})".encode() in results.read():
+                    return True
+        time.sleep(0.05)
+    return False
+
+
+def joined(cluster: Any) -> Any:
+    """Add a node. On a busy machine a node can miss Ray's limit of 30 seconds, so try again with another one."""
+    for _ in range(10):
+        with suppress(Exception):  # Ray raises TimeoutError, or a plain Exception while the node itself starts
+            return cluster.add_node(**NODE)
+        for late in {*cluster.worker_nodes}:  # each of the others was removed when it was killed
+            cluster.remove_node(late, allow_graceful=False)
+    pytest.fail("no node starts")
 
 
 def kill_nodes(cluster: Any, folder: Path, process: subprocess.Popen[str], moments: random.Random) -> int:
@@ -82,12 +94,11 @@ def kill_nodes(cluster: Any, folder: Path, process: subprocess.Popen[str], momen
     for number in range(3):
         if process.poll() is not None:
             break
-        node = cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
+        node = joined(cluster)
         if number % 2:
             time.sleep(moments.uniform(0, LONGEST_START))
         else:
-            until(partial(has_run_on, folder, node.node_id, process), seconds=60)
-            killed += process.poll() is None
+            killed += is_used(folder, node.node_id, process)
         cluster.remove_node(node, allow_graceful=False)
     return killed
 
