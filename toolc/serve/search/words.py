@@ -24,7 +24,7 @@ _ENDINGS: Final = (
     (r"(?<=\w{3})e$", ""),
     (r"(?<=\w\w)([^ls])\1$", r"\1"),
 )
-"""The endings of English words, and what stands for them in a stem."""
+"""The endings of English words, and what replaces them in a stem."""
 
 
 def words(text: str) -> list[str]:
