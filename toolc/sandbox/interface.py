@@ -318,6 +318,14 @@ class PoolEngine(Engine, Protocol):
         """
 
 
+@runtime_checkable
+class DaemonEngine(Engine, Protocol):
+    """An engine that asks a daemon, which takes milliseconds to answer."""
+
+    def begin_probe(self) -> None:
+        """Send the requests of ``probe`` without waiting for the responses, which ``probe`` then reads."""
+
+
 class SocketStream:
     """A non-blocking bidirectional stream that owns its socket. If its peer dies, no method raises an exception."""
 

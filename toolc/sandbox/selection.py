@@ -11,7 +11,7 @@ from toolc.dataclass import dataclass, field
 from toolc.model.errors import NoEngineError, UsageError
 from toolc.model.names import AUTO, ENGINES, engine_names
 from toolc.model.plan import LimitName, Profile
-from toolc.sandbox.interface import Engine, EngineStatus, format_fallbacks, offer, unenforced
+from toolc.sandbox.interface import DaemonEngine, Engine, EngineStatus, format_fallbacks, offer, unenforced
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,13 @@ def close_unused() -> None:
             for engine in _LOADED.engines.values():
                 # Close each engine, even if another one raises an error.
                 closings.callback(engine.close)
+
+
+def begin_probe(name: str) -> None:
+    """Let the engine that ``select`` tries first begin its probe, so that its daemon responds while others work."""
+    engine = load(ENGINES[0] if name == AUTO else name)
+    if isinstance(engine, DaemonEngine):
+        engine.begin_probe()
 
 
 def probe(name: str) -> EngineStatus:

@@ -12,11 +12,12 @@ import click
 
 from toolc.cli.call_options import CallOptions, call_options
 from toolc.cli.common import CANNOT, builtin_option, duration, note
-from toolc.cli.inputs import read_arguments, read_claims
+from toolc.cli.inputs import read_arguments, read_claims, user_configuration
 from toolc.cli.output.live import Live, LiveDisplay
 from toolc.cli.output.prompts import CommitPrompt, Prompts, confirmation, print_changes
 from toolc.cli.output.result import print_content, print_details, print_timing
 from toolc.model.errors import UsageError
+from toolc.sandbox.selection import begin_probe
 
 if TYPE_CHECKING:
     from toolc.model.events import Event, Stream
@@ -72,7 +73,10 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     started = time.perf_counter()
     if as_json and as_events:
         raise UsageError("--json and --events cannot be combined; the last line of --events has the result")
-    from toolc.cli.targets import find_registry  # start-up time
+    configuration = user_configuration()
+    begin_probe(options.engine or configuration.engine)
+    # Start-up time: these modules are imported while the daemon responds.
+    from toolc.cli.targets import find_registry
     from toolc.client.executor import Executor
 
     tools = find_registry(target, registry, builtin)
@@ -84,7 +88,7 @@ def command(  # noqa: PLR0913, PLR0917  one parameter per option
     show = None if as_json else prompts.delaying(_print_event if as_events else live.show)
     load_ms = (time.perf_counter() - started) * 1000
     commit_prompt = CommitPrompt(prompts, yes=yes)
-    executor = options.bound_to(Executor)(
+    executor = options.bound_to(Executor, configuration=configuration)(
         tools, workspace=workspace, timeout=timeout, approve_changes=commit_prompt.callback(),
         confirm=confirmation(prompts, yes=yes), pool=None,
     )  # fmt: skip

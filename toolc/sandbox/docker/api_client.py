@@ -66,9 +66,17 @@ class Client:
         ``timeout`` is for the whole exchange, in seconds. Raises ``ApiError`` if the request fails or the status is 400
         or above.
         """
+        return self.send(method, path, body, timeout=timeout).read()
+
+    def send(self, method: str, path: str, body: JsonValue = None, *, timeout: float) -> PendingResponse:
+        """Send one request as ``call`` does, and return without waiting for its response. Raises ``ApiError``."""
         connection = _Connection.open(self.socket_path, timeout)
-        with connection.sock:
-            return _parse(connection.request(method, self.version_prefix + path, body).read())
+        try:
+            connection.send(method, self.version_prefix + path, body)
+        except BaseException:
+            connection.sock.close()
+            raise
+        return PendingResponse(connection)
 
     def upgrade(self, path: str, *, timeout: float) -> tuple[socket.socket, bytes]:
         """Upgrade a POST request to a raw stream. Return it with the bytes already received. Raises ``ApiError``."""
@@ -93,6 +101,22 @@ class Client:
             raise
         connection.deadline = None
         return JsonLineStream(connection.sock, response)
+
+
+class PendingResponse:
+    """The response to a request that was sent. Read or close it."""
+
+    def __init__(self, connection: _Connection) -> None:
+        self._connection = connection
+
+    def read(self) -> JsonValue:
+        """Wait for the response, and return it as ``Client.call`` does. Raises ``ApiError``."""
+        with self._connection.sock:
+            return _parse(self._connection.response().read())
+
+    def close(self) -> None:
+        """Give up the response."""
+        self._connection.sock.close()
 
 
 class JsonLineStream:
@@ -182,6 +206,11 @@ class _Connection:
 
     def request(self, method: str, target: str, body: JsonValue, extra: str = "") -> _Response:
         """Send a request and read the head of its response. Raises ``ApiError`` for a status of 400 or above."""
+        self.send(method, target, body, extra)
+        return self.response()
+
+    def send(self, method: str, target: str, body: JsonValue, extra: str = "") -> None:
+        """Send a request. Raises ``ApiError``."""
         payload = b"" if body is None else json.dumps(body).encode()
         head = f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: toolc\r\n{extra}"
         if not extra:
@@ -193,6 +222,9 @@ class _Connection:
             self.sock.sendall(head.encode("ascii") + b"\r\n" + payload)
         except OSError as error:
             raise ApiError(f"cannot send a request to the daemon: {error.strerror or error}") from error
+
+    def response(self) -> _Response:
+        """Read the head of the response. Raises ``ApiError`` for a status of 400 or above."""
         response = _Response(self)
         if response.status >= 400:
             raise ApiError(_message(response.read()) or f"HTTP status {response.status}", response.status)

@@ -29,7 +29,7 @@ from toolc.sandbox.docker.container import (
     remove_container,
     start_container,
 )
-from toolc.sandbox.docker.daemon import Daemon, connect
+from toolc.sandbox.docker.daemon import Daemon, DaemonQuery
 from toolc.sandbox.docker.docker_sandbox import DockerSandbox
 from toolc.sandbox.docker.images import Images, ResolvedImage, missing_image, name_of
 from toolc.sandbox.docker.streams import AttachedStream, GuestSocketStream
@@ -57,12 +57,19 @@ class DockerEngine:
         """``socket_path`` is the daemon's socket. By default it is found as the ``docker`` command finds it."""
         self._socket_path = socket_path
         self._lock = threading.Lock()
+        self._query: DaemonQuery | None = None
         self._daemon: Daemon | None = None
         self._live = LiveSandboxes[DockerSandbox, EventStream]()
         self._images = Images()
         self._ways = Ways()
         # The daemon did not respond, so these containers may still appear: until when, by name.
         self._late: dict[str, float] = {}
+
+    def begin_probe(self) -> None:
+        """See ``DaemonEngine``."""
+        with self._lock, contextlib.suppress(NoDaemonError):
+            if self._daemon is None and self._query is None:
+                self._query = self._send_query()
 
     def probe(self) -> EngineStatus:
         """Return whether a usable daemon responds."""
@@ -185,8 +192,12 @@ class DockerEngine:
     def _connect(self) -> Daemon:
         with self._lock:
             if self._daemon is None:
-                self._daemon = connect(self._socket_path or find_socket(os.environ))
+                query, self._query = self._query or self._send_query(), None
+                self._daemon = query.read()
             return self._daemon
+
+    def _send_query(self) -> DaemonQuery:
+        return DaemonQuery(self._socket_path or find_socket(os.environ))
 
     def _disconnect(self) -> None:
         with self._lock:

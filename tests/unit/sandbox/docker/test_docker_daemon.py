@@ -1,6 +1,8 @@
 """Recorded descriptions of daemons, and daemons that cannot be used."""
 
+import json
 import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.sandbox.docker.api_client import Client, NoDaemonError
 from toolc.sandbox.docker.daemon import Daemon, Runtime, choose_version, connect, parse
+from toolc.sandbox.docker.engine import DockerEngine
 
 CLIENT = Client("/run/docker.sock", "/v1.41")
 
@@ -74,6 +77,36 @@ def test_missing_fields_are_not_enforced() -> None:
         client=CLIENT, version="unknown", limits_memory=False, limits_swap=False, limits_cpu=False,
         limits_pids=False, has_seccomp=False,
     )  # fmt: skip
+
+
+def test_both_requests_are_sent_before_a_response_is_read(tmp_path: Path) -> None:
+    path = str(tmp_path / "docker.sock")
+    version, info = {"Version": "1.2.3", "ApiVersion": "1.41", "MinAPIVersion": "1.12"}, {"OSType": "linux", "ID": "d"}
+
+    def serve(listener: socket.socket) -> None:
+        first, second = (listener.accept()[0] for _ in range(2))
+        for connection, path, value in ((second, b"/info", info), (first, b"/version", version)):
+            with connection:
+                assert path in connection.recv(1000)
+                body = json.dumps(value).encode()
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        server = threading.Thread(target=serve, args=(listener,))
+        server.start()
+        engine = DockerEngine(path)
+        engine.begin_probe()
+        engine.begin_probe()  # asks only once
+        assert engine.probe().version == "1.2.3"
+        server.join()
+
+
+def test_a_probe_that_cannot_begin_fails_later(tmp_path: Path) -> None:
+    engine = DockerEngine(str(tmp_path / "docker.sock"))
+    engine.begin_probe()
+    assert "there is no Docker daemon" in engine.probe().reason
 
 
 def test_a_missing_socket_is_reported(tmp_path: Path) -> None:
