@@ -45,7 +45,7 @@ STALE_SECONDS: Final = 3600.0
 """How long keys are used if they cannot be read again, in seconds."""
 
 RETRY_SECONDS: Final = 30.0
-"""The time between two attempts to read the keys, in seconds, however many tokens name unknown keys."""
+"""How long keys are not read again after an attempt without success, in seconds, whatever keys tokens name."""
 
 FETCH_SECONDS: Final = 5.0
 """How long a server may take to send the keys, in seconds."""
@@ -79,26 +79,29 @@ class IssuerKeys:
     async def find(self, kid: str | None, algorithm: str) -> PyJWK | None:
         """Return the only key with this id that may verify this algorithm, or None. Raises ``NoKeysError``."""
         age, key = monotonic() - self._fetched, self._select(kid, algorithm)
-        if key is None or age > FRESH_SECONDS:
-            # Only one request waits for a server that does not answer. Others use the keys that there are.
-            if key is None or not self._lock.locked():
-                await self._refresh()
-            key = self._select(kid, algorithm)
+        # Only one request waits for a server that does not answer. Others use the keys that there are.
+        if key is None or (age > FRESH_SECONDS and not self._lock.locked()):
+            key = await self._refreshed(kid, algorithm)
         if monotonic() - self._fetched > STALE_SECONDS:
             self._keys = ()
             raise NoKeysError(f"the keys of {self._issuer.url} cannot be read at present")
         return key
 
-    async def _refresh(self) -> None:
+    async def _refreshed(self, kid: str | None, algorithm: str) -> PyJWK | None:
         async with self._lock:
-            if monotonic() - self._tried < RETRY_SECONDS:
-                return
-            self._tried = monotonic()
+            key, now = self._select(kid, algorithm), monotonic()
+            if now - self._tried < RETRY_SECONDS or (key and now - self._fetched <= FRESH_SECONDS):
+                return key
+            self._tried = now
             try:
                 self._keys = parse_keys(await anyio.to_thread.run_sync(self._read, self._issuer))
                 self._fetched = monotonic()
             except UsageError as error:
                 logging.getLogger("toolc").error("the keys of %s cannot be read: %s", self._issuer.url, error)
+                return key
+            if key := self._select(kid, algorithm):
+                self._tried = -math.inf  # the keys did change, so the next change need not wait
+            return key
 
     def _select(self, kid: str | None, algorithm: str) -> PyJWK | None:
         fitting = [each for each in self._keys if kid in {None, each.get("kid")} and _fits(each, algorithm)]

@@ -185,10 +185,15 @@ class TestKeys:
         found = callers(issuer)
         await found.caller(issuer.token("rsa"))
         issuer.published = ["ec"]
-        assert (await refusal(found, issuer.token("ec")))[0] == 401  # soon after the last attempt
-        monkeypatch.setattr(issuer_keys, "RETRY_SECONDS", 0)
-        await found.caller(issuer.token("ec"))
+        async with anyio.create_task_group() as tasks:
+            for _ in range(20):
+                tasks.start_soon(found.caller, issuer.token("ec"))
+        assert issuer.reads == 2
         assert (await refusal(found, issuer.token("rsa")))[0] == 401
+        issuer.published = ["ed"]
+        assert (await refusal(found, issuer.token("ed")))[0] == 401  # soon after a read that did not have the key
+        monkeypatch.setattr(issuer_keys, "RETRY_SECONDS", 0)
+        await found.caller(issuer.token("ed"))
 
     async def test_many_unknown_keys_cause_one_attempt(self) -> None:
         issuer = TestIssuer()
