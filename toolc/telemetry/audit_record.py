@@ -51,7 +51,6 @@ class Fingerprint:
 def started_record(started: StartedCall, fingerprint: Fingerprint, form: ArgumentsForm) -> JsonObject:
     """Return what is known when a call starts."""
     tool, call = started.tool, started.call
-    arguments = fingerprint.of(call.arguments) if form == "hmac" else _shape(started)
     return {
         "call": call.call_id,
         "parent": call.call_id.rpartition(".")[0] if started.depth else None,
@@ -63,7 +62,7 @@ def started_record(started: StartedCall, fingerprint: Fingerprint, form: Argumen
         "tool": started.name or (call.name if TOOL_NAME.fullmatch(call.name) else fingerprint.of(call.name)),
         "surface": tool.surface_digest if tool else None,
         "effect": (tool.effect_digest or None) if tool else None,
-        "arguments": arguments,
+        "arguments": fingerprint.of(call.arguments) if form == "hmac" else _shape(started),
     }
 
 

@@ -66,15 +66,17 @@ class ChainReport:
 
 
 def verify(log: Path, key: bytes, checkpoints: Sequence[Checkpoint] = ()) -> list[ChainReport]:
-    """Return a report for each chain, also for one that only a checkpoint has."""
+    """Return a report for each chain, also for those that were removed."""
     known: dict[str, list[Position]] = {}
     for each in checkpoints:
         for name, position in each.positions.items():
             known.setdefault(name, []).append(position)
     folders = {each.name: each for each in chain_folders(log)}
     reports = [_verified(folder, Seal(key, name), known.get(name, [])) for name, folder in folders.items()]
-    missing = [name for name in known if name not in folders]
-    return reports + [ChainReport(name, problems=["the chain is in the checkpoint, but not here"]) for name in missing]
+    earlier = map(str, range(max(map(int, folders), default=0)))
+    missing = [name for name in dict.fromkeys([*known, *earlier]) if name not in folders]
+    problem = "the chain was removed: the checkpoint has it, or there is a later chain"
+    return reports + [ChainReport(name, problems=[problem]) for name in missing]
 
 
 def checkpoint_of(reports: list[ChainReport]) -> Checkpoint:
@@ -95,7 +97,7 @@ def _verified(folder: Path, seal: Seal, known: Sequence[Position]) -> ChainRepor
             where = f"{path.name}, line {place}"
             line = seal.read(data)
             if line is None:
-                _add(report, f"{where}: the line was changed, or was not written by toolc with this key")
+                report.problems.append(f"{where}: the line was changed, or was not written by toolc with this key")
                 continue
             _check_order(report, where, last, line, known)
             if line.number in numbers:
@@ -108,6 +110,7 @@ def _verified(folder: Path, seal: Seal, known: Sequence[Position]) -> ChainRepor
     report.unfinished = [each for each in running_calls(folder, seal) if not (last and is_line_of(last, each))]
     for number, mac in known:
         _check_known(report, number, mac, seen.get(number))
+    del report.problems[MAX_PROBLEMS:]
     return report
 
 
@@ -117,15 +120,14 @@ def _check_order(report: ChainReport, where: str, last: Line | None, line: Line,
         report.first = line.number
         follows_moved = any(line.number == number + 1 and line.previous.startswith(mac) for number, mac in known)
         if line.number != 1 and not follows_moved:
-            _add(
-                report,
+            report.problems.append(
                 f"{where}: the chain begins with number {line.number}; if you have moved older files away, pass the "
-                "checkpoint that was printed then, otherwise they were removed",
+                "checkpoint that was printed then, otherwise they were removed"
             )
     elif line.previous != last.mac:
         gap = line.number - last.number - 1
         what = f"{gap} lines are missing before it" if gap > 0 else "it does not follow the line before"
-        _add(report, f"{where}: {what}")
+        report.problems.append(f"{where}: {what}")
 
 
 def _check_torn(
@@ -138,19 +140,16 @@ def _check_torn(
             "this is not a change, and the next call writes it again"
         )
     else:
-        _add(report, f"{name}: the last line was cut: no running call explains it, so it was complete before")
+        report.problems.append(f"{name}: the last line was cut: no running call explains it, so it was complete before")
 
 
 def _check_known(report: ChainReport, number: int, mac: str, seen: str | None) -> None:
     """Check the line of a checkpoint. ``seen`` is the MAC of the line with this number."""
     if report.last < number:
-        _add(report, f"the checkpoint has number {number}, but the chain ends with {report.last}: lines were removed")
+        report.problems.append(
+            f"the checkpoint has number {number}, but the chain ends with {report.last}: lines were removed"
+        )
     elif seen is None and report.first != number + 1:
-        _add(report, f"number {number}, the line in the checkpoint, is missing")
+        report.problems.append(f"number {number}, the line in the checkpoint, is missing")
     elif seen is not None and not seen.startswith(mac):
-        _add(report, f"number {number} is not the line in the checkpoint: the chain was replaced")
-
-
-def _add(report: ChainReport, problem: str) -> None:
-    if len(report.problems) < MAX_PROBLEMS:
-        report.problems.append(problem)
+        report.problems.append(f"number {number} is not the line in the checkpoint: the chain was replaced")

@@ -253,7 +253,17 @@ class TestChanges:
         assert problems(files) == ""
         assert "number 4 is not the line in the checkpoint" in problems(files, checkpoint)
         path.parent.rename(files.log / "old")
-        assert "the chain is in the checkpoint, but not here" in problems(files, checkpoint)
+        assert "the chain was removed" in problems(files, checkpoint)
+
+    def test_a_removed_chain_is_found_while_there_are_later_ones(self, files: AuditFiles, path: Path) -> None:
+        (files.log / "2").mkdir()
+        path.parent.rename(files.log / "old")
+        problem = "the chain was removed: the checkpoint has it, or there is a later chain"
+        assert [(each.name, each.problems) for each in verified(files)] == [
+            ("2", []),
+            ("0", [problem]),
+            ("1", [problem]),
+        ]
 
     def test_older_files_can_be_moved_away_with_a_checkpoint(self, files: AuditFiles, tmp_path: Path) -> None:
         log = AuditLog(replace(files, max_file_bytes=1500))

@@ -13,6 +13,7 @@ import click
 from toolc.cli.common import FINDINGS, note
 from toolc.cli.main import CommandGroup
 from toolc.model.errors import UsageError
+from toolc.model.text import printable
 
 if TYPE_CHECKING:
     from toolc.model.json_schema import JsonObject
@@ -79,19 +80,18 @@ def show(
 
     start = None if since is None else _time(since)
     files, damaged = _files(config), 0
+    wanted = {"tool": tool, "client": client, "outcome": outcome}
     # The HMAC replaces the host in the lines of calls that have it as an argument.
     hosts = {host, Fingerprint(read_key(files.key)).of(host)} if host else set()
     for text, record in _records(files):
         if record is None:
             damaged += 1
         elif (
-            record.get("tool") == (tool or record.get("tool"))
-            and record.get("client") == (client or record.get("client"))
-            and record.get("outcome") == (outcome or record.get("outcome"))
+            all(value in (None, record.get(key)) for key, value in wanted.items())
             and (start is None or str(record.get("started")) >= start)
             and (host is None or hosts.intersection(_hosts(record)))
         ):
-            click.echo(text if as_json else _summary(record))
+            click.echo(printable(text if as_json else _summary(record)))
     if damaged:
         note(f"{damaged} lines are damaged; run: toolc audit verify")
 
@@ -129,7 +129,7 @@ def _records(files: AuditFiles) -> Iterator[tuple[str, JsonObject | None]]:
                 text = line.decode("utf-8", "backslashreplace").rstrip("\n")
                 try:
                     record = json.loads(text)
-                except ValueError:
+                except (ValueError, RecursionError):
                     record = None
                 yield text, record if isinstance(record, dict) else None
 

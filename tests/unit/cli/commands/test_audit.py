@@ -70,11 +70,21 @@ def test_verify_prints_a_checkpoint_and_finds_what_was_removed_after_it(tmp_path
 def test_damaged_lines_are_counted_and_not_shown(tmp_path: Path) -> None:
     call("echo")
     with log(tmp_path).open("a") as file:
-        file.write("not JSON\n[]\n")
+        file.write("not JSON\n[]\n" + "[" * 200_000 + "\n")
     shown = toolc("audit", "show")
     assert len(shown.stdout.splitlines()) == 1
-    assert "2 lines are damaged; run: toolc audit verify" in shown.stderr
+    assert "3 lines are damaged; run: toolc audit verify" in shown.stderr
     assert toolc("audit", "verify").exit_code == 1
+
+
+def test_an_inserted_line_cannot_control_the_terminal(tmp_path: Path) -> None:
+    call("echo")
+    with log(tmp_path).open("a") as file:
+        file.write('{"tool": "\\u001b[2Jx\\nforged", "subject": "\x9b2J"}\n')
+    for options in ([], ["--json"]):
+        shown = toolc("audit", "show", *options).stdout
+        assert len(shown.splitlines()) == 2
+        assert not {"\x1b", "\x9b"} & set(shown)
 
 
 @pytest.mark.parametrize(
