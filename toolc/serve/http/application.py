@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -72,8 +72,9 @@ def make_app(
         *page_routes(),
         *(metadata_routes(settings) if settings.issuers else ()),
     ]
-    if host.metrics:
-        routes.insert(0, Route(METRICS, _metrics_of(host.metrics)))
+    if read := host.metrics:
+        text = "text/plain; version=0.0.4"
+        routes.append(Route(METRICS, lambda _: Response(read(), media_type=text)))
     app = Starlette(
         routes=routes, lifespan=lifespan,
         exception_handlers={HTTPException: _http_problem, ToolcError: _failed, QuotaError: _quota, Exception: _bug},
@@ -108,13 +109,6 @@ def metadata_routes(settings: HttpSettings) -> list[Route]:
         Route(urlsplit(settings.metadata_url).path, metadata, methods=["GET", "OPTIONS"]),
         *(Route(path, elsewhere, methods=["GET", "POST"]) for path in OAUTH if path != METADATA),
     ]
-
-
-def _metrics_of(text: Callable[[], bytes]) -> Callable[[Request], Awaitable[Response]]:
-    async def read(_: Request) -> Response:
-        return Response(text(), media_type="text/plain; version=0.0.4")
-
-    return read
 
 
 async def _http_problem(_: Request, error: Exception) -> Response:

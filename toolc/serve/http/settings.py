@@ -56,8 +56,7 @@ class HttpSettings:
     @property
     def url(self) -> str:
         """The address of the server, for a client."""
-        name = self.hosts[0] if self.hosts else _bracketed(self.host)
-        name = name if self.hosts else f"{name}:{self.port}"
+        name = self.hosts[0] if self.hosts else f"{_bracketed(self.host)}:{self.port}"
         return f"{'https' if self.is_https else 'http'}://{name}{self.base_path}"
 
     @property
