@@ -103,6 +103,27 @@ def test_a_program_that_is_not_a_server_is_an_error_with_its_log(folder: Path) -
     assert not (folder / "notes.yaml").exists()
 
 
+def test_a_package_of_npm_that_cannot_be_imported_leaves_no_files(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    npm = folder / "bin/npm"
+    npm.parent.mkdir()
+    npm.write_text(
+        "#!/bin/sh\nmkdir -p node_modules/b\necho '{}' >package-lock.json\n"
+        """echo '{"bin": "b.js"}' >node_modules/b/package.json\n""",
+        encoding="utf-8",
+    )
+    npm.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{npm.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{folder}/none")
+    for is_new in (True, False):
+        result = toolc(folder, "import", "mcp", "--engine", "oci", "--out", "b.yaml", "--npm", "b@1.0.0")
+        assert result.returncode == 3, result.stderr
+        assert "needs Docker" in result.stderr
+        assert (folder / "b-image").exists() is not is_new
+        (folder / "b-image").mkdir(exist_ok=True)
+
+
 def test_servers_of_a_client_that_cannot_be_imported_are_listed(folder: Path) -> None:
     servers = {"one": {"command": "node", "args": ["a.js"]}, "two": {"url": "https://a.example", "headers": {"X": "y"}}}
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -132,17 +133,29 @@ def _import(
     engine: str | None,
     options: Mapping[str, object],
 ) -> None:
-    from toolc.cli.process_specs import modeline
-    from toolc.importers.mcp_spec import mcp_spec, mcp_tools, remove_invalid_tools
-    from toolc.importers.plugin_spec import valid_names
-    from toolc.importers.record import Record, digest_of, read_record  # start-up time
+    from toolc.importers.plugin_spec import valid_names  # start-up time
 
     name = str(options["name"] or _name(source, package))
     source = replace(source, name=valid_names([name])[0])
     place = Path(str(options["out"] or f"specs/{source.name}.yaml"))
-    folder = place.parent
-    source = _installed(source, package, folder, options)
-    offer = _ask(source, folder, timeout, engine)
+    image = place.with_name(f"{source.name}-image")
+    is_new = not image.exists()
+    try:
+        source = _installed(source, package, place.parent, options)
+        _write(source, package, place, _ask(source, place.parent, timeout, engine), options)
+    except (ToolcError, KeyboardInterrupt):
+        if is_new:
+            rmtree(image, ignore_errors=True)
+        raise
+
+
+def _write(
+    source: McpSource, package: tuple[str, str] | None, place: Path, offer: Offer, options: Mapping[str, object]
+) -> None:
+    from toolc.cli.process_specs import modeline
+    from toolc.importers.mcp_spec import mcp_spec, mcp_tools, remove_invalid_tools
+    from toolc.importers.record import Record, digest_of, read_record  # start-up time
+
     if not offer.tools:
         raise UsageError(f"the server {source.name} offers no tools")
     tools = mcp_tools(source, offer.tools, _choice(options))
@@ -154,6 +167,7 @@ def _import(
         note(f"left out the {' and '.join(offer.others)} of {source.name}: toolc imports only tools")
     if not tools:
         raise UsageError(f"no tool of the server {source.name} can be imported")
+    folder = place.parent
     text = modeline(folder) + mcp_spec(source, tools.values())
     origin = package[1] if package else source.url or " ".join(source.command)
     new = Record(kind="mcp", source=origin, digest=digest_of(text.encode()), files={place.name: text})
