@@ -7,7 +7,7 @@
  */
 
 import { get, send } from "./api.js";
-import { announce, append, button, element, icon, json, link, notice } from "./elements.js";
+import { announce, append, button, element, fill, icon, json, link, notice } from "./elements.js";
 import { focusFirst } from "./fields.js";
 import { Form } from "./form.js";
 
@@ -72,7 +72,7 @@ function questionOf(question, update) {
       announce("Answered");
       document.getElementById("place")?.focus(); // the button that had the focus has gone
     } catch (error) {
-      problem.replaceChildren(error instanceof Error ? error.message : String(error));
+      fill(problem, error instanceof Error ? error.message : String(error));
     }
   }
   async function allow() {
@@ -80,7 +80,7 @@ function questionOf(question, update) {
       const unchanged = question.question ? { arguments: question.arguments } : {};
       await decide({ allow: true, ...(form ? { arguments: JSON.parse(form.text()) } : unchanged) });
     } catch (error) {
-      problem.replaceChildren(`the arguments are not JSON: ${error instanceof Error ? error.message : error}`);
+      fill(problem, `the arguments are not JSON: ${error instanceof Error ? error.message : error}`);
     }
   }
   const change = button("Change the arguments", async () => {

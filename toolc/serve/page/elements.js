@@ -77,6 +77,17 @@ export function append(parent, ...children) {
 }
 
 /**
+ * Replace the children of an element.
+ *
+ * @param {Element} parent
+ * @param {...(Child | Child[])} children
+ */
+export function fill(parent, ...children) {
+  parent.replaceChildren();
+  append(parent, ...children);
+}
+
+/**
  * Return a button that does something.
  *
  * @param {Child | Child[]} label
@@ -189,8 +200,8 @@ export function copyButton(text, label) {
 export function announce(text) {
   const status = document.getElementById("status");
   if (status) {
-    status.replaceChildren(text);
-    setTimeout(() => status.textContent === text && status.replaceChildren(), 4000);
+    fill(status, text);
+    setTimeout(() => status.textContent === visible(text) && status.replaceChildren(), 4000);
   }
 }
 

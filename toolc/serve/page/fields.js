@@ -26,8 +26,8 @@ const MAX_DEPTH = 12;
 
 let identifiers = 0;
 
-/** @param {string} prefix */
-function newIdentifier(prefix) {
+/** Return an id that no other element has. @param {string} prefix */
+export function newIdentifier(prefix) {
   identifiers += 1;
   return `${prefix}-${identifiers}`;
 }

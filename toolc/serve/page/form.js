@@ -7,7 +7,7 @@
  */
 
 import { append, button, element } from "./elements.js";
-import { makeField } from "./fields.js";
+import { makeField, newIdentifier } from "./fields.js";
 import { startOf } from "./schemas.js";
 
 export class Form {
@@ -16,16 +16,17 @@ export class Form {
    * @param {unknown} [value] the arguments with which the form starts
    */
   constructor(schema, value) {
+    const identifier = newIdentifier("form"); // there may be several forms in a view
     this.schema = schema;
     this.problems = element("ul", { class: "problems" });
-    this.panel = element("div", { class: "panel", role: "tabpanel", tabindex: 0, "aria-labelledby": "form-tab-fields" });
+    this.panel = element("div", { class: "panel", role: "tabpanel", tabindex: 0 });
     this.area = element("textarea", {
-      rows: 12, class: "mono", spellcheck: "false", "aria-label": "Arguments as JSON", "aria-describedby": "json-hint",
+      rows: 12, class: "mono", spellcheck: "false", "aria-label": "Arguments as JSON", "aria-describedby": `${identifier}-hint`,
     });
-    this.hint = element("p", { class: "hint", id: "json-hint" },
+    this.hint = element("p", { class: "hint", id: `${identifier}-hint` },
       "The fields do not show rules such as not and contains. The server checks the arguments against all rules.");
     this.tabs = ["Fields", "JSON"].map((name, index) => button(name, () => this.choose(index), {
-      role: "tab", id: `form-tab-${name.toLowerCase()}`,
+      role: "tab", id: `${identifier}-${name.toLowerCase()}`,
     }));
     const tablist = element("div", { role: "tablist", class: "tabs", "aria-label": "How to write the arguments" }, this.tabs);
     tablist.addEventListener("keydown", (event) => this.chooseWithKey(event));

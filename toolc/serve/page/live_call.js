@@ -4,7 +4,7 @@
  */
 
 import { get, send } from "./api.js";
-import { announce, append, badge, button, element, notice } from "./elements.js";
+import { announce, append, badge, button, element, fill, notice } from "./elements.js";
 import { milliseconds, resultOf } from "./result.js";
 
 /** How much output is shown. The oldest is dropped. */
@@ -55,7 +55,7 @@ export class LiveCall {
 
   async stop() {
     this.cancel.disabled = true;
-    this.state.replaceChildren("cancelling");
+    fill(this.state, "cancelling");
     await send("DELETE", ["calls", this.call.id]).catch((error) => announce(error.message));
   }
 
@@ -64,7 +64,7 @@ export class LiveCall {
     const part = event.parent_call_id === undefined ? "" : `${event.name}: `;
     switch (event.event) {
       case "start":
-        this.state.replaceChildren(`${part}running`);
+        fill(this.state, `${part}running`);
         break;
       case "update":
         this.update(event, part);
@@ -74,10 +74,10 @@ export class LiveCall {
         break;
       case "retry":
         this.output.replaceChildren();
-        this.state.replaceChildren(`${part}attempt ${event.attempt} failed (${event.error.message}), next in ${milliseconds(event.wait_ms)}`);
+        fill(this.state, `${part}attempt ${event.attempt} failed (${event.error.message}), next in ${milliseconds(event.wait_ms)}`);
         break;
       case "denied":
-        this.state.replaceChildren(`${part}denied: ${event.reason}`);
+        fill(this.state, `${part}denied: ${event.reason}`);
         break;
     }
   }
@@ -87,14 +87,14 @@ export class LiveCall {
    * @param {string} part
    */
   update(event, part) {
-    if (event.stream === null) {
+    if (event.stream === undefined) {
       this.progress.hidden = false;
-      if (event.percent === null) {
+      if (event.percent === undefined) {
         this.progress.removeAttribute("value");
       } else {
         this.progress.value = event.percent;
       }
-      this.state.replaceChildren(part + (event.message || "running"));
+      fill(this.state, part + (event.message || "running"));
       return;
     }
     this.output.hidden = false;
@@ -126,7 +126,7 @@ export class LiveCall {
     this.progress.hidden = true;
     this.result = call.result ?? null;
     const outcome = call.status === "failed" ? "failed" : this.result?.error ? `ended: ${this.result.error.kind}` : "ended: success";
-    this.state.replaceChildren(outcome);
+    fill(this.state, outcome);
     this.ending.replaceChildren(this.result
       ? resultOf(this.result, this.call.tool)
       : notice("The call has no result", call.problem ?? ""));

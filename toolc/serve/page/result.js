@@ -4,7 +4,7 @@
  * it was written by a tool.
  */
 
-import { append, badge, button, code, copyButton, element, json } from "./elements.js";
+import { append, badge, button, code, copyButton, element, json, visible } from "./elements.js";
 
 /** Images that a browser shows without running or loading anything else. */
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -36,7 +36,7 @@ export function resultOf(result, tool) {
   if (result.structured !== undefined) {
     append(made, element("h3", null, "Data"), json(result.structured, "Data"));
   }
-  append(made, details.stderr && [element("h3", null, "stderr"), textOf(details.stderr, "stderr")], stagesOf(details.timing_ms));
+  append(made, details.stderr && [element("h3", null, "stderr"), ...textOf(details.stderr, "stderr")], stagesOf(details.timing_ms));
   append(made, element("details", null, element("summary", null, "All details"), json(details, "All details")));
   return made;
 }
@@ -98,7 +98,7 @@ function saveButton(bytes, name, type) {
     // This type is never shown, whatever the file contains: a page from a tool would have the rights of this page.
     const address = addressOf(bytes, "application/octet-stream");
     const file = name.includes(".") ? name : name + (EXTENSIONS.get(type) ?? "");
-    element("a", { href: address, download: file.replaceAll(/[/\\\u0000-\u001f]/g, "_") }).click();
+    element("a", { href: address, download: visible(file).replaceAll(/[/\\\u0000-\u001f]/g, "_") }).click();
     setTimeout(() => URL.revokeObjectURL(address), 10_000);
   }, { class: "quiet" });
 }

@@ -8,7 +8,7 @@
  */
 
 import { Problem, client, send, setSession } from "./api.js";
-import { announce, append, button, element, icon } from "./elements.js";
+import { announce, append, button, element, fill, icon } from "./elements.js";
 import { forget } from "./history.js";
 
 /**
@@ -35,9 +35,13 @@ export async function show(place, route) {
     confirm.disabled = true;
     try {
       const response = await send("POST", ["session"], { headers: { "Toolc-Link": secret } });
-      setSession((await response.json()).key);
+      const session = await response.json();
+      if (session.client !== name) {
+        throw new Error(`this link is not for ${name}; create a new one: toolc token link`);
+      }
+      setSession(session.key);
     } catch (error) {
-      problem.replaceChildren(error instanceof Error ? error.message : String(error));
+      fill(problem, error instanceof Error ? error.message : String(error));
       return;
     }
     await showClient();

@@ -6,7 +6,7 @@
  */
 
 import { client, get, send } from "./api.js";
-import { append, button, code, copyButton, element, icon, link } from "./elements.js";
+import { append, button, code, copyButton, element, fill, icon, link } from "./elements.js";
 import { Form } from "./form.js";
 import { outcomeOf, pastCalls, remember } from "./history.js";
 import { LiveCall } from "./live_call.js";
@@ -109,6 +109,9 @@ class Trial {
       return;
     }
     const live = new LiveCall({ id: answer.id, tool: tool.name }, this.signal);
+    if (tool.confirm) {
+      fill(live.state, "waiting for a confirmation");
+    }
     const past = { id: answer.id, tool: tool.name, args, started: Date.now(), outcome: "running" };
     remember(past);
     this.calls.replaceChildren(live.element);

@@ -36,7 +36,13 @@ tools:
   - name: nap
     description: Sleep for some seconds. Use it for calls that take long.
     parameters: {{}}
-    backend: {{shell: {{argv: [sleep, "300"]}}}}
+    backend:
+      python:
+        code: |
+          import time
+          def nap(ctx):
+              ctx.progress(10, "working \\u202e")
+              time.sleep(300)
   - name: wipe
     description: Remove a file. Use it only after a person has confirmed it.
     confirm: true
@@ -133,6 +139,7 @@ def test_a_call_is_followed_to_its_result(server: RealServer, chromium: Browser)
     assert "a.example:25" in chromium.wait(".connections").text
     assert "refused" in chromium.wait(".connections").text
     assert HOSTILE in chromium.wait(".result pre").text
+    assert HOSTILE in chromium.wait(".result h3 + pre").text  # stderr
     assert chromium.run("return document.querySelector('.result img').naturalWidth") == 1
     for each in chromium.all(".trial summary"):
         each.click()
@@ -148,6 +155,25 @@ def test_a_call_is_followed_to_its_result(server: RealServer, chromium: Browser)
     chromium.all(".history tbody a")[1].click()
     ended(chromium, "ended: success")
     is_harmless(chromium, server.url)
+
+
+def test_a_link_signs_in_only_as_the_client_that_it_names(folder: Path, server: RealServer, chromium: Browser) -> None:
+    link = toolc(folder, "token", "link", "ann").strip()
+    chromium.open(link.replace("/ann/", "/local/"), "button.primary")
+    chromium.wait("button.primary").click()
+    chromium.wait(".problem:not(:empty)")
+    assert chromium.wait(".problem").text.startswith("this link is not for local")
+    chromium.open(server.url + "/", "#client .icon")
+    assert chromium.wait("#client").text == "local"
+
+
+def test_a_message_of_a_running_call_shows_hidden_characters(server: RealServer, chromium: Browser) -> None:
+    chromium.open(f"{server.url}/#/try/nap", ".trial")
+    run_button(chromium)
+    chromium.wait(".live progress:not([hidden])")
+    assert chromium.wait(".state").text == "working \u2039U+202E\u203a"
+    chromium.wait(".cancel").click()
+    ended(chromium, "ended: cancelled")
 
 
 def test_files_are_put_into_the_workspace_and_replaced_only_when_asked(
@@ -190,6 +216,15 @@ def test_a_call_is_cancelled(server: RealServer, chromium: Browser) -> None:
     ended(chromium, "ended: cancelled")
 
 
+def test_a_call_says_that_it_waits_for_a_confirmation(server: RealServer, chromium: Browser) -> None:
+    chromium.open(f"{server.url}/#/try/wipe", ".trial")
+    chromium.wait(".form textarea").send_keys("a.txt")
+    run_button(chromium)
+    assert chromium.wait(".state").text == "waiting for a confirmation"
+    chromium.wait(".cancel").click()
+    chromium.wait(".result .badge")
+
+
 def test_a_reviewer_changes_and_denies_calls(folder: Path, server: RealServer, chromium: Browser) -> None:
     chromium.open(f"{server.url}/#/try/wipe", ".trial")
     calls = [
@@ -203,14 +238,18 @@ def test_a_reviewer_changes_and_denies_calls(folder: Path, server: RealServer, c
     sign_in(chromium, folder, "ann")
     chromium.open(f"{server.url}/#/confirmations", ".question")
     assert "local wants to call wipe" in chromium.texts(".question h2")
-    chromium.wait(".question button.quiet").click()
+    for each in chromium.all(".question button.quiet"):
+        each.click()
+    chromium.wait(".question:last-child .form")
+    identifiers = chromium.run("return [...document.querySelectorAll('[id]')].map((each) => each.id)")
+    assert len(identifiers) == len(set(identifiers))
     field = chromium.wait(".question .form textarea")
     field.clear()
     field.send_keys("changed")
     assert chromium.violations() == []
     is_harmless(chromium, server.url)
     chromium.wait(".question button.primary").click()
-    chromium.wait(".question:only-child input").send_keys("not today")
+    chromium.wait(".question:only-child .actions input").send_keys("not today")
     chromium.all(".question .actions button")[1].click()
     chromium.wait(".notice:not([hidden])")
     chromium.wait("#client button").click()

@@ -174,6 +174,7 @@ def test_every_view_is_accessible_and_fits(view: str, reviewer: RealServer, chro
             chromium.open(f"{reviewer.url}/#/{view}", "main:not([aria-busy]) .card, main:not([aria-busy]) .row")
             chromium.shoot(f"{view.replace('/', '-') or 'catalog'}-{width}-{theme}")
             assert chromium.violations() == [], (width, theme)
+            assert all("tokens" in each for each in chromium.texts(".row")), (width, theme)
             assert chromium.run("return document.documentElement.scrollWidth <= innerWidth"), (width, theme)
 
 
