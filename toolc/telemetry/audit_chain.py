@@ -205,7 +205,7 @@ def chain_folders(log: Path) -> list[Path]:
 
 def chain_files(folder: Path) -> list[Path]:
     """Return the files of a chain in the order of their lines."""
-    return sorted(folder.glob("[0-9]*.jsonl"))
+    return sorted(each for each in folder.glob("[0-9]*.jsonl") if each.is_file())
 
 
 def running_calls(folder: Path, seal: Seal) -> Iterator[Running]:

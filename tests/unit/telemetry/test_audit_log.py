@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -240,6 +240,14 @@ class TestChanges:
         (other / "running").mkdir(parents=True)
         (other / path.name).write_bytes(path.read_bytes())
         assert "the line was changed, or was not written by toolc" in problems(files)
+
+    @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+    def test_a_folder_or_pipe_is_a_removed_file(self, files: AuditFiles, path: Path, make: Callable[..., None]) -> None:
+        first, *_, last = path.read_text().splitlines(keepends=True)
+        path.write_text(first)
+        path.with_name("000003.jsonl").write_text(last)
+        make(path.with_name("000002.jsonl"))
+        assert problems(files) == "000003.jsonl, line 1: 2 lines are missing before it"
 
     def test_a_removed_end_is_found_only_with_a_checkpoint(self, files: AuditFiles, path: Path) -> None:
         checkpoint = Checkpoint.parse(str(checkpoint_of(verified(files))))
