@@ -9,6 +9,7 @@ from toolc.dataclass import dataclass
 from toolc.document.line_diff import unified_diff
 from toolc.importers.merge import Conflict, UnreadableError, merge
 from toolc.importers.record import FOLDER, Record
+from toolc.model.atomic_files import replace_file
 from toolc.model.errors import UsageError
 
 
@@ -87,10 +88,16 @@ def write(folder: Path, found: list[FileChange], name: str, record: Record) -> N
                 each.path.unlink(missing_ok=True)
             elif each.after != each.before:
                 each.path.parent.mkdir(parents=True, exist_ok=True)
-                each.path.write_text(each.after, encoding="utf-8", newline="\n")
-        (folder / FOLDER / f"{name}.json").write_text(record.to_text(), encoding="utf-8", newline="\n")
+                _replace(each.path, each.after)
+        _replace(folder / FOLDER / f"{name}.json", record.to_text())
     except OSError as error:
         raise UsageError(f"{error.filename} cannot be written: {error.strerror}") from None
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a whole file or none, so that a killed import leaves nothing that the next one refuses."""
+    with replace_file(path) as file:
+        file.write(text.encode("utf-8"))
 
 
 def _read(path: Path) -> str | None:
