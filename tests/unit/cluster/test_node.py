@@ -9,8 +9,9 @@ import pytest
 
 from toolc.client import executor as client_executor
 from toolc.client.registry import Registry
-from toolc.cluster.messages import NodeReport, NodeSetup, versions
+from toolc.cluster.messages import Denials, Failed, NodeReport, NodeSetup, RemoteCall, versions
 from toolc.cluster.node import NodeActor
+from toolc.model.call import NO_CLAIMS
 from toolc.model.errors import NoEngineError
 from toolc.model.plan import Profile
 from toolc.sandbox.interface import ContentDigests
@@ -69,3 +70,33 @@ def test_a_node_gets_the_images_of_all_tools_at_its_start(tmp_path: Path, monkey
     assert done.wait(10)
     assert images == ["example.com/a:1", None]
     asyncio.run(actor.close())
+
+
+def test_a_node_refuses_a_call_of_a_tool_that_it_has_in_another_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def select(_: str, profile: Profile) -> EngineSelection:
+        raise NoEngineError("the call went on")
+
+    monkeypatch.setattr(client_executor, "select", select)
+    (tmp_path / "tools.yaml").write_text(SPEC)
+    registry = Registry.load(tmp_path / "tools.yaml")
+    tool = registry.registered("b")
+
+    async def answers(*effect_digests: str) -> list[Failed]:
+        actor = NodeActor(versions(), pickle.dumps(NodeSetup(tools=(tool,), parts=registry.parts)))
+        calls = (
+            RemoteCall(
+                name="b", effect_digest=digest, arguments={}, call_id="1", workspace=None, timeout=None, session="",
+                is_confirmed=False, calls_others=False, denials=Denials(), claims=NO_CLAIMS,
+            )
+            for digest in effect_digests
+        )  # fmt: skip
+        failures = [pickle.loads(await actor.run(pickle.dumps(call))) for call in calls]
+        await actor.close()
+        return failures
+
+    assert asyncio.run(answers("sha256:other", tool.effect_digest)) == [
+        Failed("RegistryError", "the node has another version of the tool 'b' than the driver"),
+        Failed("NoEngineError", "the call went on"),
+    ]

@@ -80,14 +80,14 @@ def show(
 
     start = None if since is None else _time(since)
     files, damaged = _files(config), 0
-    wanted = {"tool": tool, "client": client, "outcome": outcome}
+    selected = {"tool": tool, "client": client, "outcome": outcome}
     # The HMAC replaces the host in the lines of calls that have it as an argument.
     hosts = {host, Fingerprint(read_key(files.key)).of(host)} if host else set()
     for text, record in _records(files):
         if record is None:
             damaged += 1
         elif (
-            all(value in (None, record.get(key)) for key, value in wanted.items())
+            all(value in (None, record.get(key)) for key, value in selected.items())
             and (start is None or str(record.get("started")) >= start)
             and (host is None or hosts.intersection(_hosts(record)))
         ):
