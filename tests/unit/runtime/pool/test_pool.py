@@ -101,6 +101,9 @@ Made = TypeVar("Made", bound=AheadEngine)
 def ended(made: Made) -> Iterator[Made]:
     """Yield an engine, and then check that nothing of it is left."""
     yield made
+    # A test that failed may not have set them, and the next line would wait for ever.
+    made.may_close.set()
+    made.started.set()
     keeper.KEEPER.close()
     assert [each.name for each in threading.enumerate() if each.name == "toolc pool"] == []
     assert all(each.fileno() == -1 for each in made.sandboxes), "a sandbox was not closed"
