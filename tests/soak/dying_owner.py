@@ -123,7 +123,7 @@ def prepare_docker(death: Death) -> Any:
 
     sent = threading.local()
 
-    def request(original: Callable[..., Any], connection: Any, method: str, target: str, *rest: Any) -> Any:
+    def send(original: Callable[..., Any], connection: Any, method: str, target: str, *rest: Any) -> Any:
         sent.what = f"{method} {target.partition('?')[0]}"
         return original(connection, method, target, *rest)
 
@@ -140,7 +140,7 @@ def prepare_docker(death: Death) -> Any:
         os.write(1, f"{container}\n".encode())
         return container
 
-    death._wrap(api_client._Connection, "request", request)
+    death._wrap(api_client._Connection, "send", send)
     death._wrap(api_client, "read_head", head)
     death._wrap(engine, "create_container", create)
     death.before(engine, "create_container", "before create")
