@@ -73,7 +73,7 @@ MARSHAL_VERSION: Final = 4
 
 
 def prepare_bundle() -> None:
-    """Create the bundle on another thread, in less time than the start of a container takes."""
+    """Create the bundle on another thread. Engines call it when all that is left of a start is to wait."""
     if not bundle.cache_info().currsize:
         Thread(target=bundle, name="toolc bundle", daemon=True).start()
 

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from typing import Final, NamedTuple, Self
 
 from toolc.dataclass import dataclass
-from toolc.guest.bundle import prepare_bundle
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import Profile
@@ -73,7 +72,6 @@ class PoolSandbox:
         self.since = time.monotonic()
         with ExitStack() as use:
             use.enter_context(in_use())
-            prepare_bundle()
             self.sandbox = kind.engine.start(profile, kind.arguments)
             self._use = use.pop_all()
 

@@ -17,6 +17,7 @@ from functools import partial
 from time import perf_counter
 from typing import Final
 
+from toolc.guest.bundle import prepare_bundle
 from toolc.model.errors import InfrastructureError, NoPythonError, raise_shortage
 from toolc.model.plan import Profile
 from toolc.sandbox.docker import container_config, enforced_limits, streams, sweep
@@ -250,6 +251,7 @@ class DockerEngine:
             attached = AttachedStream(attach_container(client, container)[0])
             undo.callback(attached.close)
             created = perf_counter()
+            prepare_bundle()
             start_container(client, container)
             process = self._open_process(client, container, profile)
             if process >= 0:

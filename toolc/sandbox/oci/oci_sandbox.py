@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from toolc.dataclass import dataclass
+from toolc.guest.bundle import prepare_bundle
 from toolc.model.errors import InfrastructureError, NoPythonError, raise_shortage
 from toolc.sandbox.host import cgroups
 from toolc.sandbox.host.janitor_process import remove_tree
@@ -183,6 +184,7 @@ class OciSandbox(SocketStream):
         self.created = time.perf_counter()
         try:
             self._launch(tree)
+            prepare_bundle()
             self._await_start()
         except OSError as error:
             raise_shortage(error)
