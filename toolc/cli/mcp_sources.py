@@ -10,12 +10,14 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from gzip import GzipFile
+from importlib.metadata import Distribution, distributions
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import urlsplit
 
+from toolc.cli.common import note
 from toolc.document.config_entries import plain_json
 from toolc.document.loader import load_data
 from toolc.document.nodes import to_json
@@ -41,6 +43,9 @@ _DOCKERFILE: Final = """\
 FROM {base}
 """
 
+_NODE: Final = 18
+"""The major version of Node.js in Debian 12, from which the image ``node`` is made."""
+
 _ARCHIVE_BYTES: Final = 3 * 1024 * 1024
 """The size after which another archive begins. A file of a spec has at most 4 MiB, and most files are small."""
 
@@ -55,16 +60,31 @@ def name_of(package: str) -> str:
 
 
 def with_pip(source: McpSource, package: str) -> McpSource:
-    """Return the source for ``PACKAGE==VERSION`` of PyPI, which is started as a module. Raises ``UsageError``."""
-    name, sign, version = package.partition("==")
-    if not sign:
-        version = _newest_wheel(name)
-    module = re.sub(r"\[.*", "", name).replace("-", "_")
+    """Return the source for ``PACKAGE==VERSION`` or the newest version of a package of PyPI. Raises ``UsageError``."""
+    name = package.partition("==")[0]
+    options = ["--no-deps", "--only-binary", ":all:", "--quiet", "--disable-pip-version-check"]
+    with TemporaryDirectory() as temporary:
+        _run([sys.executable, "-m", "pip", "download", *options, package], Path(temporary))
+        # The import system reads a wheel as it reads any other archive on its path.
+        distribution = next(iter(distributions(path=[*map(str, Path(temporary).glob("*.whl"))])))
+        start = _python_start(distribution, re.sub(r"\[.*", "", name))
+        version = distribution.version
     return replace(
-        source,
-        requirements=(f"{name}=={version}", *source.requirements),
-        command=("python3", "-m", module, *source.command),
+        source, requirements=(f"{name}=={version}", *source.requirements), command=("python3", *start, *source.command)
     )
+
+
+def _python_start(distribution: Distribution, package: str) -> tuple[str, str]:
+    """Return the options of Python that start a package: as the module of its name, or else by its script.
+
+    The script itself is not called, because its first line names the Python of the machine that installed it.
+    """
+    module = re.sub(r"[-.]+", "_", package)
+    scripts = {each.name: each for each in distribution.entry_points.select(group="console_scripts")}
+    if not scripts or f"{module}/__main__.py" in map(str, distribution.files or ()):
+        return "-m", module
+    script = scripts.get(package) or next(iter(scripts.values()))
+    return "-c", f"import sys, {script.module}; sys.exit({script.module}.{script.attr}())"
 
 
 def with_npm(source: McpSource, package: str, folder: Path) -> McpSource:
@@ -78,7 +98,9 @@ def with_npm(source: McpSource, package: str, folder: Path) -> McpSource:
         place = Path(temporary)
         (place / "package.json").write_text('{"name": "server", "private": true}', encoding="utf-8")
         _run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", package], place)
-        command = _program(place, name)
+        about = json.loads((place / "node_modules" / name / "package.json").read_text(encoding="utf-8"))
+        command = _program(about, name)
+        _note_newer_node(about, name)
         target = folder / image
         target.mkdir(parents=True, exist_ok=True)
         for each in ("package.json", "package-lock.json"):
@@ -167,14 +189,24 @@ def package_of(entry: JsonObject) -> tuple[str, str, list[str]]:
     return kinds[program], package.replace("@", "==") if program == "uvx" else package, words[1:]
 
 
-def _program(place: Path, name: str) -> str:
+def _program(about: JsonObject, name: str) -> str:
     """Return the path in the image of the program that a package of npm installs."""
-    about = json.loads((place / "node_modules" / name / "package.json").read_text(encoding="utf-8"))
     programs = about.get("bin")
     paths = [programs] if isinstance(programs, str) else [*programs.values()] if isinstance(programs, dict) else []
     if not paths:
         raise UsageError(f"{name} has no program; use --build, and pass its command after --")
     return f"{_FOLDER}/node_modules/{name}/{str(paths[0]).removeprefix('./')}"
+
+
+def _note_newer_node(about: JsonObject, name: str) -> None:
+    """Say that a package of npm is made for a newer Node.js than the image has: its server may only print a trace."""
+    ranges = str(map_under(about, "engines").get("node", "")).split("||")
+    oldest = [int(found[1]) if (found := re.match(r"[\s>=^~v]*(\d+)", each)) else 0 for each in ranges]
+    if min(oldest) > _NODE:
+        note(
+            f"{name} is made for Node.js {min(oldest)} or newer, but the image 'node' has Node.js {_NODE}; if it does "
+            "not start, use --build with an image of your own, and pass its command after --"
+        )
 
 
 def _archives(place: Path) -> Iterator[bytes]:
@@ -196,14 +228,6 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
-def _newest_wheel(name: str) -> str:
-    """Return the newest version of a package, as pip would install it."""
-    options = ["--dry-run", "--no-deps", "--ignore-installed", "--only-binary", ":all:", "--quiet", "--report", "-"]
-    with TemporaryDirectory() as temporary:
-        done = _run([sys.executable, "-m", "pip", "install", *options, name], Path(temporary))
-    return str(json.loads(done)["install"][0]["metadata"]["version"])
-
-
 def _run(argv: Sequence[str], folder: Path) -> str:
     try:
         done = subprocess.run(
@@ -213,5 +237,5 @@ def _run(argv: Sequence[str], folder: Path) -> str:
         raise UsageError(f"this needs {argv[0]}, which is not installed on this machine") from None
     if done.returncode != 0:
         reason = next((line for line in done.stderr.splitlines() if "rror" in line), done.stderr.strip()[-200:])
-        raise UsageError(f"{argv[0]} could not install {argv[-1]}: {reason[:300]}")
+        raise UsageError(f"{argv[-1]} could not be installed: {reason[:300]}")
     return done.stdout

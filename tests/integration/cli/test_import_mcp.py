@@ -110,7 +110,7 @@ def test_a_package_of_npm_that_cannot_be_imported_leaves_no_files(
     npm.parent.mkdir()
     npm.write_text(
         "#!/bin/sh\nmkdir -p node_modules/b\necho '{}' >package-lock.json\n"
-        """echo '{"bin": "b.js"}' >node_modules/b/package.json\n""",
+        """echo '{"bin": "b.js", "engines": {"node": "^20.1 || >=22"}}' >node_modules/b/package.json\n""",
         encoding="utf-8",
     )
     npm.chmod(0o755)
@@ -119,6 +119,7 @@ def test_a_package_of_npm_that_cannot_be_imported_leaves_no_files(
     for is_new in (True, False):
         result = toolc(folder, "import", "mcp", "--engine", "oci", "--out", "b.yaml", "--npm", "b@1.0.0")
         assert result.returncode == 3, result.stderr
+        assert "b is made for Node.js 20 or newer, but the image 'node' has Node.js 18" in result.stderr
         assert "needs Docker" in result.stderr
         assert (folder / "b-image").exists() is not is_new
         (folder / "b-image").mkdir(exist_ok=True)

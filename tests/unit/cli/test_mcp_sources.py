@@ -1,5 +1,9 @@
 """Where ``toolc import mcp`` finds servers: names of packages, and the configurations of clients."""
 
+from collections.abc import Callable
+from pathlib import Path
+from zipfile import ZipFile
+
 import pytest
 
 from toolc.cli.mcp_sources import name_of, name_of_host, package_of, secret_headers, servers_in, with_pip, with_url
@@ -48,11 +52,71 @@ def test_secrets_of_a_server_at_a_url_are_declared_for_the_host_that_receives_th
     assert made.sandbox == {"secrets": {"MY_NOTES_X_API_KEY": hosts, "S": {"hosts": ["b.example"]}}}
 
 
-def test_further_packages_of_a_server_are_requirements_too() -> None:
+TIME = ("mcp_server_time/__main__.py", "")
+SCRIPTS = (
+    "a_server-2.0.dist-info/entry_points.txt",
+    "[console_scripts]\nother = other:main\na-server = a_server.cli:App.main\n",
+)
+
+
+@pytest.fixture
+def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """A function that writes a wheel with files, which pip then finds instead of the packages of PyPI."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+
+    def write(name: str, version: str, *files: tuple[str, str]) -> None:
+        about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        form = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        own = f"{name}-{version}.dist-info"
+        own_files = [(f"{own}/METADATA", about), (f"{own}/WHEEL", form), *files]
+        record = "".join(f"{each},,\n" for each, _ in [*own_files, (f"{own}/RECORD", "")])
+        with ZipFile(tmp_path / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+            for each, text in [*own_files, (f"{own}/RECORD", record)]:
+                archive.writestr(each, text)
+
+    return write
+
+
+def test_further_packages_of_a_server_are_requirements_too(wheels: Callable[..., None]) -> None:
+    wheels("mcp_server_time", "2025.9.25", TIME)
     source = McpSource(name="a", command=("--utc",), requirements=("mcp==1.9.4",), sandbox={})
     made = with_pip(source, "mcp-server-time==2025.9.25")
     assert made.requirements == ("mcp-server-time==2025.9.25", "mcp==1.9.4")
     assert made.command == ("python3", "-m", "mcp_server_time", "--utc")
+
+
+def test_without_a_version_the_newest_is_pinned(wheels: Callable[..., None]) -> None:
+    for version in ("1.2", "1.10"):
+        wheels("mcp_server_time", version, TIME)
+    assert with_pip(McpSource(name="a", sandbox={}), "mcp-server-time[zones]").requirements == (
+        "mcp-server-time[zones]==1.10",
+    )
+
+
+@pytest.mark.parametrize(
+    ("files", "start"),
+    [
+        ((("a_server/__main__.py", ""), SCRIPTS), ("-m", "a_server")),
+        ((), ("-m", "a_server")),
+        ((SCRIPTS,), ("-c", "import sys, a_server.cli; sys.exit(a_server.cli.App.main())")),
+        (
+            ((SCRIPTS[0], "[console_scripts]\nserve = other:main\n"),),
+            ("-c", "import sys, other; sys.exit(other.main())"),
+        ),
+    ],
+    ids=["a module", "neither", "the script of its name", "the only script"],
+)
+def test_a_package_starts_as_a_module_or_by_its_script(
+    files: tuple[tuple[str, str], ...], start: tuple[str, str], wheels: Callable[..., None]
+) -> None:
+    wheels("a_server", "2.0", *files)
+    assert with_pip(McpSource(name="a", sandbox={}), "a-server").command == ("python3", *start)
+
+
+def test_a_package_that_does_not_exist_is_an_error(wheels: Callable[..., None]) -> None:
+    with pytest.raises(UsageError, match="nowhere==1 could not be installed: ERROR: "):
+        with_pip(McpSource(name="a", sandbox={}), "nowhere==1")
 
 
 @pytest.mark.parametrize("auth", ["[", "- a", "token"])
