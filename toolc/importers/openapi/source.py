@@ -90,7 +90,7 @@ def parse(data: bytes, name: str) -> JsonObject:
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise UsageError(f"{name} is neither JSON nor YAML: {' '.join(str(error).split())[:300]}") from None
     if not isinstance(value, dict):
-        raise UsageError(f"{name} is not an OpenAPI document, because it is not a map")
+        raise UsageError(f"{name} is not an OpenAPI document; convert it first, or write the tools by hand")
     return value
 
 
