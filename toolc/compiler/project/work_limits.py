@@ -11,7 +11,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final, NoReturn
+from types import FrameType
+from typing import Final
 
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostic, StepBudget
@@ -22,7 +23,7 @@ MAX_SECONDS: Final = 60.0
 """The maximum number of seconds that a command compiles one file. The largest files need about a fifth of it."""
 
 _REPEAT: Final = 0.1
-"""The seconds after which the signal is sent again, in case code that ignores all exceptions received the first."""
+"""The seconds after which the signal is sent again, in case the first one had no effect where it arrived."""
 
 _seconds: ContextVar[float] = ContextVar("seconds per file", default=0)
 
@@ -52,8 +53,10 @@ def time_limit(path: str) -> Iterator[None]:
         yield
         return
 
-    def stop(*_: object) -> NoReturn:
-        raise _TimeIsUp
+    def stop(_: int, frame: FrameType | None) -> None:
+        # At the start of the __exit__ of this context, nothing would handle the exception. The signal is sent again.
+        if frame is None or frame.f_code.co_name != "__exit__":
+            raise _TimeIsUp
 
     former = signal.signal(signal.SIGALRM, stop)
     former_timer = signal.setitimer(signal.ITIMER_REAL, seconds, _REPEAT)

@@ -4,7 +4,7 @@ import re
 import signal
 import threading
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 import pytest
@@ -54,6 +54,20 @@ def _ignore_exceptions() -> None:
     while True:
         with suppress(Exception):
             time.sleep(1)
+
+
+def test_a_signal_in_an_exit_is_left_to_the_next_one() -> None:
+    """The exit may be that of the limit itself, which a busy machine may reach only when the next signal arrives."""
+
+    class Signalled(AbstractContextManager[None]):
+        def __exit__(self, *_: object) -> None:
+            signal.raise_signal(signal.SIGALRM)
+            exits.append("done")
+
+    exits: list[str] = []
+    with limited_time(1000), time_limit("a.yaml"), Signalled():
+        pass
+    assert exits == ["done"]
 
 
 def test_a_match_of_a_pattern_is_interrupted() -> None:
