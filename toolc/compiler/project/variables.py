@@ -19,6 +19,8 @@ from toolc.model import codes
 from toolc.model.diagnostics import spend
 from toolc.model.names import IDENTIFIER
 from toolc.model.source import SourceText, Span
+from toolc.model.spec.code_backends import PythonBackend, ShellBackend
+from toolc.model.spec.http_backend import AuthKeys, BodyKeys, Pagination
 from toolc.model.template import as_text
 from toolc.model.text import lazy_re
 
@@ -34,13 +36,14 @@ Route: TypeAlias = tuple[str, ...]
 IDENTITY: Final = ("name", "label", "description", "version", "owner", "tags", "deprecated", "aliases")
 """The keys that identify a tool. They cannot have defaults."""
 
-_CHOICES: Final = {
-    ("backend", "shell"): frozenset({"argv", "script", "file"}),
-    ("backend", "python"): frozenset({"file", "code"}),
-    ("backend", "http"): frozenset({"url", "url_from_argument"}),
-    ("backend", "http", "body"): frozenset({"json", "form", "multipart", "text"}),
-    ("backend", "http", "auth"): frozenset({"bearer", "basic", "api_key", "oauth2"}),
-    ("sandbox",): frozenset({"image", "build"}),
+_CHOICES: Final[AnyMapping[Route, tuple[str, ...]]] = {
+    ("backend", "shell"): ShellBackend.one_of,
+    ("backend", "python"): PythonBackend.one_of,
+    ("backend", "http"): ("url", "url_from_argument"),
+    ("backend", "http", "body"): BodyKeys.one_of,
+    ("backend", "http", "auth"): AuthKeys.one_of,
+    ("backend", "http", "pagination"): Pagination.one_of,
+    ("sandbox",): ("image", "build"),
 }
 """Keys that exclude each other. If a tool has one of them, none of them is taken from the defaults."""
 
@@ -201,9 +204,8 @@ def merge_defaults(defaults: Mapping, tool: Mapping) -> Mapping:
 
 
 def _merge(default: Mapping, value: Mapping, route: tuple[str, ...]) -> Mapping:
-    given = {entry.key for entry in value.entries}
-    choice = _CHOICES.get(route, frozenset())
-    left_out = given | (choice if given & choice else frozenset())
+    choice = _CHOICES.get(route, ())
+    left_out = {*value.by_key, *(choice if any(key in value.by_key for key in choice) else ())}
     entries = (
         MappingEntry(entry.key, entry.key_span, _merge_value(default.get(entry.key), entry.value, (*route, entry.key)))
         for entry in value.entries

@@ -39,6 +39,20 @@ tools:
     assert tool.backend.success_exit_codes == (0, 1)
 
 
+@pytest.mark.parametrize(
+    ("default", "own"),
+    [
+        ("body: {json: {a: 1}}", "body: {file: {path: a.txt}}"),
+        ('auth: {bearer: "{{ secrets.A }}"}', 'auth: {basic: {username: "{{ secrets.A }}", password: b}}'),
+        ("pagination: {page: {parameter: p}}", "pagination: {link: true}"),
+    ],
+)
+def test_a_default_that_excludes_a_key_of_the_tool_does_not_apply(default: str, own: str) -> None:
+    backend = "{http: {method: POST, url: 'https://a.example/b', %s}}"
+    alone = TOOL.replace("{shell: {argv: [echo, hello]}}", backend % own)
+    assert lines(compiled(f"defaults: {{backend: {backend % default}}}\n", alone)) == lines(compiled("", alone))
+
+
 def test_a_single_tool_has_the_project_defaults() -> None:
     compilation = compiled("defaults: {sandbox: {workspace: ro}}\n")
     assert compilation.tools[0].sandbox.workspace == "ro"
