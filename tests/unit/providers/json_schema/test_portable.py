@@ -208,6 +208,15 @@ def test_the_table_names_providers_and_clients() -> None:
     assert clients("enum_value") == ["ADK"]
 
 
+def test_true_and_false_as_schemas_are_refused_by_other_clients_than_false_items() -> None:
+    lists: JsonObject = {"type": "array", "prefixItems": [True], "items": False}
+    _, refused = portable({"type": "object", "properties": {"x": lists}})
+    assert {each.pointer.removeprefix("/parameters/properties/x"): clients(each.rule) for each in refused} == {
+        "/items": ["VS Code", "google-genai", "Agents SDK"],
+        "/prefixItems/0": ["google-genai", "Agents SDK"],
+    }
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, len(SCHEMAS), 50))
 def test_every_client_accepts_every_schema(start: int) -> None:
