@@ -38,13 +38,9 @@ def effective(tool: LocatedTool) -> tuple[ValueOrigin, ...]:
 
 
 def _key_spans(node: Node) -> Iterator[Span]:
-    match node:
-        case Mapping(entries=entries):
-            for entry in entries:
-                yield entry.key_span
-                yield from _key_spans(entry.value)
-        case _:
-            pass
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        yield entry.key_span
+        yield from _key_spans(entry.value)
 
 
 def _written(node: Mapping, prefix: str, defaults: frozenset[Span]) -> Iterator[ValueOrigin]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final
@@ -124,5 +123,5 @@ def _parameter_values(stored: JsonObject) -> Iterator[tuple[str, JsonValue]]:
 def _literals(value: JsonValue) -> Sequence[str]:
     """Return the literal text of a string or of a template, or ``""`` for any other value."""
     if isinstance(value, str):
-        return [value] if re.search(r"\S", value) else []
+        return [value] if value.strip() else []
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

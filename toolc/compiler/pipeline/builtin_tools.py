@@ -51,8 +51,7 @@ def _pieces(names: Sequence[str]) -> Iterator[Piece]:
         if any(name.encode() in data for name in names):
             # Reviews show this path, so it must not depend on where toolc is installed.
             display_path = f"toolc:{folder.name}/{file.path.relative_to(folder).as_posix()}"
-            piece = compiler.compile(replace(file, display_path=display_path), data)
-            yield piece
+            yield compiler.compile(replace(file, display_path=display_path), data)
 
 
 def _findings(members: Sequence[Member], existing: Collection[str], clear: Collection[str]) -> Iterator[Diagnostic]:

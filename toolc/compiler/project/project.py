@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Callable
 from collections.abc import Mapping as AnyMapping
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
@@ -151,8 +152,8 @@ def _member(node: Node, what: str, findings: Findings) -> Member | None:
 @map_parser("lint")
 def _lint(reader: Reader) -> Settings | None:
     found = read_keys(
-        reader, LintKeys, select=list_of(_selected), ignore=list_of(_ignored), severity=_severities,
-        max_tokens=_max_tokens,
+        reader, LintKeys, select=list_of(partial(_code, turns_off=False)),
+        ignore=list_of(partial(_code, turns_off=True)), severity=_severities, max_tokens=_max_tokens,
     )  # fmt: skip
     return Settings(**found)
 
@@ -163,14 +164,9 @@ def _max_tokens(reader: Reader) -> dict[str, TokenBudget]:
     return {scope: TokenBudget(tokens, written[scope].value.span) for scope, tokens in found.items()}
 
 
-def _selected(node: Node, what: str, findings: Findings) -> str | None:
+def _code(node: Node, what: str, findings: Findings, *, turns_off: bool) -> str | None:
     code = text(node, what, findings)
-    return code if code is not None and _check_code(code, node.span, findings, turns_off=False) else None
-
-
-def _ignored(node: Node, what: str, findings: Findings) -> str | None:
-    code = text(node, what, findings)
-    return code if code is not None and _check_code(code, node.span, findings, turns_off=True) else None
+    return code if code is not None and _check_code(code, node.span, findings, turns_off=turns_off) else None
 
 
 def _severities(node: Node, what: str, findings: Findings) -> dict[str, Severity | None] | None:

@@ -259,8 +259,8 @@ def conceal(diagnostics: Diagnostics) -> Diagnostics:
     ranges = {source.path: [*_ranges(source, found)] for source in sources}
     if not any(ranges.values()):
         return diagnostics
-    everywhere = Concealer.of(_values(sources, ranges)).without(_ORDINARY)
     everything = Concealer.of(_values(sources, ranges))
+    everywhere = everything.without(_ORDINARY)
     unread = {each.span.path for each in found if _is_unread(each)}
     by_file = {source.path: Concealer.of(_values([source], ranges)) for source in sources if source.path in unread}
     by_line = {place: Concealer.of(values) for place, values in _by_line(sources, ranges).items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from toolc.compiler.schema.parameters import RESERVED
@@ -192,11 +193,9 @@ def _arguments(node: Function) -> Iterator[tuple[ast.arg, ast.expr | None]]:
 def _parameter(hints: Hints, argument: ast.arg, value: ast.expr | None, docstring: Docstring) -> tuple[Hint, Default]:
     annotation, description = argument.annotation, docstring.arguments.get(argument.arg, "")
     if annotation is None and argument.arg in docstring.types:
-        try:
-            annotation = hints.quoted(docstring.types[argument.arg], _placed(argument))
-            return hints.parameter(annotation, value, description)
-        except LeftOutError:  # a type in words
-            annotation = None
+        with suppress(LeftOutError):  # a type in words
+            quoted = hints.quoted(docstring.types[argument.arg], _placed(argument))
+            return hints.parameter(quoted, value, description)
     return hints.parameter(annotation or _placed(argument), value, description)
 
 

@@ -159,7 +159,7 @@ def _properties(place: Place, compare: Compare) -> Iterator[SchemaChange]:
     for name in dict.fromkeys([*before, *after]):
         where = (*place.route, "properties", name)
         if name in before and name in after:
-            is_required = name in _names(place.before, "required")
+            is_required = name in _required_names(place.before)
             for each in compare(_named(place, "properties", name)):
                 # A new default affects no call that had to give a value.
                 is_unused = is_required and each.route == (*where, "default") and each.before is None
@@ -221,7 +221,7 @@ def is_closed(schema: JsonObject) -> bool:
 
 
 def _required(place: Place) -> Iterator[SchemaChange]:
-    before, after = _names(place.before, "required"), _names(place.after, "required")
+    before, after = _required_names(place.before), _required_names(place.after)
     earlier = map_under(place.before, "properties")
     for name in dict.fromkeys([*after, *before]):
         if name in after and name in before:
@@ -344,8 +344,8 @@ def _condition(keyword: str, place: Place, compare: Compare) -> Iterator[SchemaC
         yield place.change(Aspect.CONDITION, narrower_if(is_added), keyword, message, edited)
 
 
-def _names(schema: JsonObject, keyword: str) -> list[str]:
-    return [name for name in list_under(schema, keyword) if isinstance(name, str)]
+def _required_names(schema: JsonObject) -> list[str]:
+    return [name for name in list_under(schema, "required") if isinstance(name, str)]
 
 
 def _not(place: Place, compare: Compare) -> Iterator[SchemaChange]:

@@ -22,7 +22,7 @@ NOTHING: Final[JsonObject] = {"not": {}}
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A schema inside a root. ``written`` is the original, and ``schema`` is the same with its references resolved."""
+    """A schema inside a root. ``schema`` is the original with its references resolved."""
 
     root: JsonObject
     schema: JsonObject
@@ -31,11 +31,6 @@ class Node:
     def inner(self, schema: JsonValue) -> Node:
         """Return the node of a subschema. ``true`` and an absent schema (None) allow anything."""
         return replace(self, schema=_resolve_references(self.root, schema), original=schema)
-
-
-def root(schema: JsonObject) -> Node:
-    """Return the node of a whole schema."""
-    return Node(schema, _resolve_references(schema, schema), schema)
 
 
 def _resolve_references(root: JsonObject, schema: JsonValue) -> JsonObject:

@@ -110,7 +110,7 @@ def _grade_text(before: str, after: str, others: frozenset[str] | set[str], *, i
 
 
 def _new_match(pattern: re.Pattern[str], before: str, after: str) -> str:
-    """Return the first match in ``now`` that ``was`` does not have, or ``""`` if there is none."""
+    """Return the first match in ``after`` that ``before`` does not have, or ``""`` if there is none."""
     known = {match.lower() for match in pattern.findall(before)}
     return next((match for match in pattern.findall(after) if match.lower() not in known), "")
 

@@ -5,14 +5,14 @@ import pytest
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.review.contract.places import Place
 from toolc.review.contract.simplified import simplified, with_shared_types
-from toolc.review.model.schema_node import root
+from toolc.review.model.schema_node import Node
 
 TEXT: JsonObject = {"type": "string", "minLength": 1}
 NAMED: JsonObject = {"type": "object", "properties": {"a": TEXT}, "required": ["a"]}
 
 
 def place(old: JsonObject, new: JsonObject) -> Place:
-    return Place(root(old), root(new), (), lambda schema: schema)
+    return Place(Node(old, {}).inner(old), Node(new, {}).inner(new), (), lambda schema: schema)
 
 
 @pytest.mark.parametrize(
