@@ -159,7 +159,7 @@ def _digest_change(
     if same and not called_tools(now.spec):
         detail = f"no fields since {same[0].label}; another version of toolc wrote the digest, or the line was edited"
         return LockChange(before.name, part, old_digest, digest, (), detail)
-    detail = "unknown, because Git has no version with the approved digest"
+    detail = "Git has no version with the approved digest, so the fields are unknown"
     return LockChange(before.name, part, old_digest, digest, None, detail)
 
 

@@ -47,6 +47,14 @@ def test_the_official_client_lists_and_calls_in_both_revisions(server: Server, m
     anyio.run(talk)
 
 
+def test_a_browser_takes_no_answer_for_another_type(server: Server) -> None:
+    _, url = server
+    for path in ("", "/page/main.js", "/api/v1/tools", "/api/v1/tools/missing", "/missing", "/healthz", "/mcp"):
+        assert httpx2.get(url + path).headers.get_list("x-content-type-options") == ["nosniff"]
+    refused = httpx2.get(url, headers={"Host": "evil.example"})
+    assert (refused.status_code, refused.headers["x-content-type-options"]) == (421, "nosniff")
+
+
 def call_wait(url: str, started: Path) -> socket.socket:
     """Start a call that does not end, and return its connection."""
     host, _, port = url.removeprefix("http://").partition(":")

@@ -34,7 +34,7 @@ def command(target: str | None, builtin: str | None, file: str, results: str | N
         raise UsageError(f"--html {file}: this is a folder; name a file in it")
     registry = open_tools(target, builtin)
     source = None if target is None else Path(target.partition("#")[0])
-    sources = Sources.of(source, nearest_lock(), results)
+    sources = Sources(source, nearest_lock(), Path(results) if results else None)
     html = catalog_file(sources.catalog(registry, registry.toolsets, frozenset()), sources.lock_changes())
     write_text(path, html)
     note(f"wrote {file} with {count_noun(len(registry), 'tool')}")

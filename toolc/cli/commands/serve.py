@@ -145,8 +145,9 @@ def command(  # noqa: PLR0913  one parameter per option
         source = None if target is None else Path(target.partition("#")[0])
         # The page shows the nearest lock file, even if it restricts no calls.
         lock = nearest_lock() if options.lock is None else Path(options.lock.path)
-        sources = Sources.of(source, lock, http.results, restrictions(options))
-        reload = Reload(load, source, options.lock, sources, is_watched=http.watch)
+        results = Path(http.results) if http.results else None
+        sources = Sources(source, lock, results, restrictions(options))
+        reload = Reload(load, options.lock, sources, is_watched=http.watch)
         _over_http(settings, registry, options, folder, denied, reload, mcp)
         return
     offered = usable(registry, folder)
@@ -292,10 +293,9 @@ def _optional_extra() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """How to load the tools again, from the files at ``source``, unless they are built in."""
+    """How to load the tools again, from the target of ``sources``, unless they are built in."""
 
     read: Callable[[Lock | None], Registry]
-    source: Path | None
     lock: Lock | None
     sources: Sources
     is_watched: bool
@@ -303,7 +303,7 @@ class Reload:
     @property
     def watched(self) -> tuple[Path, ...]:
         """The files and folders to compare, with ``--watch``."""
-        paths = (self.source, None if self.lock is None else Path(self.lock.path))
+        paths = (self.sources.target, None if self.lock is None else Path(self.lock.path))
         return tuple(each for each in paths if each) if self.is_watched else ()
 
     def load(self) -> tuple[Registry, Lock | None]:

@@ -129,11 +129,10 @@ class Call:
         decision = self._confirmation(ready.bound)
         timing.lap("confirm")
         if not isinstance(decision, Allow):
-            return self._denied(decision)
+            return decision
         if decision.arguments is not None:
             ready = self._prepared(_without_unchanged(decision.arguments, ready.bound), timing)
-        # Check again, because the confirmation may have taken long.
-        return self._refused() or ready
+        return ready
 
     def _bound(self, arguments: JsonValue, timing: Timing) -> BoundCall:
         spec, policy = self.tool.spec, self.options.policy
@@ -150,15 +149,16 @@ class Call:
             return ComposedCall.prepare(self.tool, bound, self.options, backend, self.caller)
         return SandboxedCall.prepare(self.tool, bound, self.options, timing)
 
-    def _confirmation(self, bound: BoundCall) -> Allow | str:
-        """Return ``Allow``, or a message that explains why the call may not run."""
+    def _confirmation(self, bound: BoundCall) -> Allow | ToolResult:
+        """Return ``Allow``, or an error result that explains why the call may not run."""
         if self.options.confirm is None:
-            return f"the tool {bound.tool.name!r} was not called: {NO_CONFIRM_HOOK}"
+            return self._denied(f"the tool {bound.tool.name!r} was not called: {NO_CONFIRM_HOOK}")
         decision = self.options.confirm(bound)
-        if isinstance(decision, Allow):
-            return decision
+        # Check again, because the confirmation may have taken long. A call that was cancelled meanwhile is not denied.
+        if isinstance(outcome := self._refused() or decision, Allow | ToolResult):
+            return outcome
         reason = getattr(decision, "reason", "")
-        return f"this call of {bound.tool.name!r} was denied" + (f": {reason}" if reason else "")
+        return self._denied(f"this call of {bound.tool.name!r} was denied" + (f": {reason}" if reason else ""))
 
     def _refused(self) -> ToolResult | None:
         """Return an error result if the call was denied, was cancelled, or is out of time."""

@@ -37,11 +37,15 @@ _PARTS: Final = "#/components"
 
 
 class Api:
-    """The routes. ``tasks`` runs calls that outlive their requests."""
+    """The routes. ``source`` is what is served, None for built-in tools.
 
-    def __init__(self, settings: HttpSettings, confirmations: Confirmations) -> None:
+    ``tasks`` runs calls that outlive their requests.
+    """
+
+    def __init__(self, settings: HttpSettings, confirmations: Confirmations, source: Path | None) -> None:
         self._base = f"{settings.base_path}{PREFIX}"
         self._confirmations = confirmations
+        self._source = None if source is None else str(source)
         self._calls = ApiCalls()
         self.tasks: TaskGroup | None = None
 
@@ -70,7 +74,7 @@ class Api:
         if request.method == "POST":
             return await self._call(request)
         tool = _find(user_of(request).client.executor, request.path_params["name"])
-        return _no_tool(request) if tool is None else JSONResponse(_description(tool))
+        return _no_tool(request) if tool is None else JSONResponse(_description(tool) | {"source": self._source})
 
     async def _definitions(self, request: Request) -> Response:
         executor, name = user_of(request).client.executor, request.path_params["name"]

@@ -46,8 +46,9 @@ def make_app(
 
     ``sources`` are the files that the page shows beside the tools.
     """
-    endpoint, api, sign_in = McpEndpoint(host), Api(settings, host.confirmations), sign_in or SignIn()
-    catalog = CatalogApi(host, sources or Sources())
+    sources, sign_in = sources or Sources(), sign_in or SignIn()
+    endpoint, catalog = McpEndpoint(host), CatalogApi(host, sources)
+    api = Api(settings, host.confirmations, sources.target)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

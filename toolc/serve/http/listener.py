@@ -141,7 +141,7 @@ def serve_http(
             app(settings), http=PromptConnection, ws="none", lifespan="on", log_config=None, log_level="error",
             access_log=False, server_header=False, limit_concurrency=MAX_CONNECTIONS,
             h11_max_incomplete_event_size=MAX_HEADERS, timeout_keep_alive=int(STALL_SECONDS),
-            timeout_graceful_shutdown=_STREAM_SECONDS,
+            timeout_graceful_shutdown=_STREAM_SECONDS, headers=[("X-Content-Type-Options", "nosniff")],
             proxy_headers=bool(settings.proxies), forwarded_allow_ips=list(settings.proxies),
             root_path=settings.base_path, ssl_certfile=settings.certificate, ssl_keyfile=settings.key,
         )  # fmt: skip

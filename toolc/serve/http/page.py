@@ -22,7 +22,6 @@ HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
 }
 """What a browser must know about every file. ``no-cache`` makes it ask again after an update of toolc."""
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from toolc.client.executor import CallableTools
 from toolc.dataclass import dataclass
@@ -27,22 +27,21 @@ SECONDS: Final = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The files behind the tools: their specs (None if they are built in or in a registry), a lock file, and results.
+    """The files behind the tools: what is served (None if they are built in), a lock file, and results of tests.
 
     ``lock`` is None if there is no lock file, and ``results`` without ``--tests``. ``restrictions`` are options with
     which ``toolc test`` refuses what the server refuses.
     """
 
-    specs: Path | None = None
+    target: Path | None = None
     lock: Path | None = None
     results: Path | None = None
     restrictions: Sequence[str] = ()
 
-    @classmethod
-    def of(cls, target: Path | None, lock: Path | None, results: str | None, restrictions: Sequence[str] = ()) -> Self:
-        """Return the files behind the tools of a path, which may be a registry."""
-        specs = None if target is None or target.suffix == ".json" else target
-        return cls(specs, lock, None if results is None else Path(results), restrictions)
+    @property
+    def specs(self) -> Path | None:
+        """The specs, or None if the tools are built in or in a registry."""
+        return None if self.target is None or self.target.suffix == ".json" else self.target
 
     def catalog(self, tools: CallableTools, toolsets: Mapping[str, Sequence[str]], denied: frozenset[str]) -> Catalog:
         """Return what a client may see of these tools. Raises ``UsageError`` if a file cannot be read."""

@@ -6,7 +6,9 @@
 import { apiAddress } from "./api.js";
 
 /**
- * @typedef {{ tool: string, args: unknown, needsToken: boolean }} Call
+ * `source` is what the server serves, null for built-in tools.
+ *
+ * @typedef {{ tool: string, args: unknown, needsToken: boolean, source: string | null, hasWorkspace: boolean }} Call
  */
 
 /** @param {string} text */
@@ -25,16 +27,18 @@ export function curlRequest({ tool, args, needsToken }) {
 }
 
 /** @param {Call} call */
-export function commandLine({ tool, args }) {
-  return `toolc run --registry build/registry.json ${quoted(tool)} \\\n  --args ${quoted(JSON.stringify(args))}`;
+export function commandLine({ tool, args, source }) {
+  const target = source === null ? `--builtin all ${tool}` : quoted(`${source}#${tool}`);
+  return `toolc run ${target} \\\n  --args ${quoted(JSON.stringify(args))}`;
 }
 
 /** @param {Call} call */
-export function pythonProgram({ tool, args }) {
+export function pythonProgram({ tool, args, source, hasWorkspace }) {
+  const registry = source === null ? "Registry.builtin()" : `Registry.load(${pythonLiteral(source)})`;
   return [
     "from toolc import Executor, Registry",
     "",
-    'with Executor(Registry.load("build/registry.json")) as executor:',
+    `with Executor(${registry}${hasWorkspace ? ', workspace="."' : ""}) as executor:`,
     `    result = executor.run(${pythonLiteral(tool)}, ${pythonLiteral(args)})`,
     "print(result.text)",
     "",

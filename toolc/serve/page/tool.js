@@ -27,13 +27,13 @@ import { parameterTable } from "./parameters.js";
 
 /** What the parts of a lock file mean. @type {Record<string, string>} */
 export const LOCK_PARTS = {
-  added: "It is not in the lock file.",
-  removed: "It is in the lock file, but there is no such tool now.",
-  surface: "The text for models or the parameters changed.",
-  effect: "What a call does changed.",
-  image: "The image changed.",
-  packages: "The packages changed.",
-  base: "The base image changed.",
+  added: "It is not in the lock file",
+  removed: "It is in the lock file, but there is no such tool now",
+  surface: "The text for models or the parameters changed",
+  effect: "What a call does changed",
+  image: "The image changed",
+  packages: "The packages changed",
+  base: "The base image changed",
 };
 
 /**
@@ -102,8 +102,8 @@ export function lockChanges(changes) {
         "li",
         null,
         LOCK_PARTS[moved] ?? moved,
+        detail ? [" (", element("bdi", null, detail), ")."] : ".",
         fields?.length ? [" Fields: ", element("bdi", { class: "mono" }, fields.join(", ")), "."] : null,
-        detail ? [" ", element("bdi", null, detail), "."] : null,
       ),
     ),
   );

@@ -51,10 +51,16 @@ class Trial {
         this.start();
       }
     });
-    const examples = tool.examples.map((/** @type {unknown} */ each, /** @type {number} */ index) => (
-      button(`Example ${index + 1}`, () => this.form?.write(each), { class: "quiet" })));
     const requests = element("details", null, element("summary", null, "Copy the request"), this.requests);
-    requests.addEventListener("toggle", () => requests.open && this.showRequests());
+    const refresh = () => requests.open && this.showRequests();
+    requests.addEventListener("toggle", refresh);
+    this.form.element.addEventListener("input", refresh);
+    this.form.element.addEventListener("click", refresh); // of a button that adds or removes a value
+    const examples = tool.examples.map((/** @type {unknown} */ each, /** @type {number} */ index) => (
+      button(`Example ${index + 1}`, () => {
+        this.form?.write(each);
+        refresh();
+      }, { class: "quiet" })));
     append(this.place,
       element("p", { class: "trail" }, link(["tools", tool.name], tool.name)),
       element("h1", null, `Try ${tool.title}`),
@@ -131,7 +137,8 @@ class Trial {
   }
 
   showRequests() {
-    const call = { tool: this.tool.name, args: this.args() ?? {}, needsToken: this.needsToken };
+    const { name, source, workspace } = this.tool;
+    const call = { tool: name, args: this.args() ?? {}, needsToken: this.needsToken, source, hasWorkspace: workspace !== "none" };
     const kinds = { curl: curlRequest(call), "toolc run": commandLine(call), Python: pythonProgram(call) };
     this.requests.replaceChildren(...Object.entries(kinds).flatMap(([kind, text]) => [
       element("h3", null, kind), code(text, `Request for ${kind}`), copyButton(() => text, `Copy for ${kind}`),

@@ -47,12 +47,10 @@ function safely(action, each) {
   }
 }
 
-const texts = ({ tool, args, result }) => ({
-  curl: curlRequest({ tool, args, needsToken: true }),
-  run: commandLine({ tool, args }),
-  python: pythonProgram({ tool, args }),
-  test: specTest(args, result),
-});
+function texts({ tool, args, result, source }) {
+  const call = { tool, args, needsToken: true, source, hasWorkspace: true };
+  return { curl: curlRequest(call), run: commandLine(call), python: pythonProgram(call), test: specTest(args, result) };
+}
 
 function shownProblems({ schema, value, message }) {
   const form = new Form(schema, value);

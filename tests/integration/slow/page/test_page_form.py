@@ -102,8 +102,10 @@ PROBLEMS = [
     }
 ]
 REQUESTS = [
-    {"tool": "counted", "args": ARGUMENTS, "result": {"error": None, "content": [{"type": "text", "text": "\x80a"}]}},
-    {"tool": "a", "args": {}, "result": {"error": {"kind": "denied"}, "content": []}},
+    {"tool": "counted", "args": ARGUMENTS, "source": "it's", "result": {
+        "error": None, "content": [{"type": "text", "text": "\x80a"}],
+    }},
+    {"tool": "a", "args": {}, "source": None, "result": {"error": {"kind": "denied"}, "content": []}},
 ]  # fmt: skip
 
 
@@ -195,11 +197,13 @@ def test_each_problem_is_at_its_field_in_the_words_of_the_model() -> None:
 
 
 def test_requests_to_copy_contain_the_arguments_whatever_they_are() -> None:
-    first, _ = results()["texts"]
+    first, builtin = results()["texts"]
     curl = shlex.split(first["curl"])
     assert json.loads(curl[curl.index("-d") + 1]) == ARGUMENTS
-    assert shlex.split(first["run"])[3:5] == ["build/registry.json", "counted"]
+    assert shlex.split(first["run"])[:3] == ["toolc", "run", "it's#counted"]
     assert json.loads(shlex.split(first["run"])[-1]) == ARGUMENTS
+    assert builtin["run"] == "toolc run --builtin all a \\\n  --args '{}'"
+    assert 'with Executor(Registry.builtin(), workspace=".") as executor:' in builtin["python"]
     (call,) = [
         node for node in ast.walk(ast.parse(first["python"])) if isinstance(node, ast.Call) and len(node.args) == 2
     ]

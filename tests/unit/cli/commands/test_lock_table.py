@@ -104,7 +104,7 @@ def test_fields_are_unknown_if_git_lacks_the_approved_version(repository: Reposi
     repository.write({"a.yaml": PLAIN.replace("echo", "cat")})
     assert lock()[0] == 0
     repository.write({"a.yaml": PLAIN.replace("echo", "printf")})
-    reason = "unknown, because Git has no version with the approved digest"
+    reason = "Git has no version with the approved digest, so the fields are unknown"
     assert lock("--check")[1] == f"TOOL  CHANGE  FIELDS\nlook  effect  {reason}\n"
 
 
@@ -125,7 +125,7 @@ def test_outside_of_a_repository_the_fields_are_unknown(tmp_path: Path, monkeypa
     Path("a.yaml").write_text(PLAIN, encoding="utf-8")
     assert lock()[0] == 0
     Path("a.yaml").write_text(PLAIN.replace("echo", "cat"), encoding="utf-8")
-    assert "look  effect  unknown" in lock("--check")[1]
+    assert "look  effect  Git has no version" in lock("--check")[1]
     assert lock("--check")[2] == NOTE.format("this change")
 
 

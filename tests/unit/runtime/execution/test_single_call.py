@@ -127,14 +127,15 @@ class TestConfirmed:
         with pytest.raises(InfrastructureError, match="no engine"):
             scripted.run(WIPE, WORD, replace(options, select_engine=no_engine))  # type: ignore[arg-type]
 
-    def test_a_call_cancelled_or_denied_during_confirmation_does_not_start(self) -> None:
+    @pytest.mark.parametrize("answer", [Allow(), Allow({"word": "b"}), Deny()])
+    def test_a_call_cancelled_or_denied_during_confirmation_does_not_start(self, answer: Allow | Deny) -> None:
         scripted, denials = Scripted(), DenyList()
         call = ToolCall(name="wipe", arguments=WORD, call_id="c")
         with Cancellation() as cancellation:
 
-            def cancel(_: BoundCall) -> Allow:
+            def cancel(_: BoundCall) -> Allow | Deny:
                 cancellation.cancel()
-                return Allow()
+                return answer
 
             options = self.options(scripted, cancel)
             cancelled = execute(registered(WIPE), call, options, cancellation=cancellation)

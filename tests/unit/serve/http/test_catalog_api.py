@@ -52,7 +52,7 @@ async def test_the_states_in_the_lock_file_are_those_of_now(tmp_path: Path) -> N
 
 
 async def test_only_reviewers_see_what_changed(tmp_path: Path) -> None:
-    sources = Sources(specs=tmp_path)
+    sources = Sources(tmp_path)
     assert (await asked("/review", sources, **ALICE)).status_code == 403
     assert (await asked("/review", sources)).status_code == 403
 
@@ -61,13 +61,13 @@ async def test_a_review_needs_specs_and_a_commit(tmp_path: Path) -> None:
     missing = await asked("/review", Sources(), **BOB)
     assert (missing.status_code, "do not come from specs" in missing.json()["detail"]) == (404, True)
     for base in ("--output=x", "/etc", "./specs", "no-such-branch"):
-        response = await asked(f"/review?base={base}", Sources(specs=tmp_path), **BOB)
+        response = await asked(f"/review?base={base}", Sources(tmp_path), **BOB)
         assert (response.status_code, "is not a commit" in response.json()["detail"]) == (404, True)
 
 
 async def test_a_client_runs_the_tests_only_of_tools_that_it_may_call(tmp_path: Path) -> None:
     host = fake_host(ECHO, WIPE, denied=["wipe"])
-    async with running(make_app(host, SETTINGS, TOKENS.get, sources=Sources(specs=tmp_path / "missing"))) as client:
+    async with running(make_app(host, SETTINGS, TOKENS.get, sources=Sources(tmp_path / "missing"))) as client:
         wipe, echo = [await client.post(f"{API}/catalog/{name}/tests", headers=ALICE) for name in ("wipe", "echo")]
         assert host.clients["alice"].reserved == 0
     assert (wipe.status_code, "that this client may call" in wipe.json()["detail"]) == (404, True)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import anyio
 import httpx2
 import pytest
-from calls.fake_http import ANSWERS, ECHO, SETTINGS, TOKENS, WIPE, fake_host, served
+from calls.fake_http import ANSWERS, ECHO, SETTINGS, TOKENS, WIPE, fake_host, running, served
 from calls.fake_tools import tool
 from starlette.applications import Starlette
 from starlette.routing import Mount, Route
@@ -19,6 +19,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.serve.http.api import api_document
 from toolc.serve.http.application import make_app
 from toolc.serve.http.gate import Gate
+from toolc.serve.page.reports import Sources
 
 pytestmark = pytest.mark.anyio
 API = "/api/v1"
@@ -86,6 +87,14 @@ async def test_tools_are_listed_described_and_lowered_for_providers() -> None:
     assert [(each["name"], each["confirm"]) for each in listed] == [("echo", False), ("wipe", True)]
     assert described["parameters"] == ECHO.parameters.value
     assert [each["name"] for each in lowered["tools"]] == ["echo", "wipe"]
+    assert described["source"] is None
+
+
+async def test_a_description_names_what_is_served(tmp_path: Path) -> None:
+    host = fake_host()
+    async with running(make_app(host, SETTINGS, TOKENS.get, sources=Sources(tmp_path / "specs"))) as client:
+        assert (await client.get(f"{API}/tools/echo")).json()["source"] == f"{tmp_path}/specs"
+    host.close()
 
 
 async def test_the_document_is_valid_and_has_all_operations() -> None:
@@ -202,6 +211,16 @@ async def test_a_reviewer_cannot_confirm_an_own_call_and_no_answer_is_a_denial()
         result = answers[0].json()
     assert (answers[0].status_code, result["error"]["kind"]) == (422, "denied")
     assert "no reviewer answered in time" in result["error"]["message"]
+
+
+async def test_a_call_that_is_cancelled_while_it_waits_is_not_denied() -> None:
+    async with served(fake_host(confirm="api")) as client:
+        url = (await client.post(f"{API}/tools/wipe", json={"path": "a"}, headers=ASYNC)).headers["location"]
+        while not (await client.get(f"{API}/confirmations", headers=BOB)).json()["confirmations"]:
+            await anyio.sleep(0.01)
+        assert (await client.delete(url)).status_code == 204
+        result: Any = (await state(client, url, "ended"))["result"]
+    assert (result["error"]["kind"], result["details"]["outcome"]) == ("cancelled", "cancelled")
 
 
 async def test_confirmations_are_refused_by_option() -> None:

@@ -23,7 +23,7 @@ def test_modules_of_the_current_folder_are_not_imported(tmp_path: Path, monkeypa
     (tmp_path / "specs" / "greet.yaml").write_text(SPEC)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match="none of the 1 tools has tests"):
-        Sources(specs=Path("specs")).run_tests("greet")
+        Sources(Path("specs")).run_tests("greet")
 
 
 def test_without_specs_nothing_can_be_reviewed() -> None:
