@@ -22,7 +22,8 @@ IMAGE_TYPES: Final = "image/png, image/jpeg, image/gif, image/webp"
 AUDIO_TYPES: Final = "audio/wav, audio/mpeg, audio/ogg, audio/flac"
 """The audio formats that are detected."""
 
-_MIME_TYPE: Final = lazy_re(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
+MIME_TYPE: Final = lazy_re(r"[a-z0-9][a-z0-9.+-]{0,99}/[a-z0-9][a-z0-9.+-]{0,99}")
+"""Matches the types of files that are accepted."""
 
 
 def apply_format(read: ToolResult, result: ResultSpec, source: str) -> ToolResult:
@@ -139,7 +140,7 @@ def _read_resource(block: JsonObject) -> Audio | Resource:
     name = require_string(block.get("name"), "a resource's name")
     data = _decode(block.get("data"), "a resource's 'data'")
     mime_type = require_string(block.get("mime_type"), "a resource's type")
-    if not _MIME_TYPE.fullmatch(mime_type):
+    if not MIME_TYPE.fullmatch(mime_type):
         raise MalformedError(f"a resource has the invalid type {mime_type!r:.40}")
     if mime_type.startswith("audio/") and (detected := audio_type(data)):
         return Audio(data, detected)

@@ -8,6 +8,7 @@ from typing import Final
 from toolc.backends.backend_protocol import Backend, environment
 from toolc.backends.content import (
     MAX_BLOCKS,
+    MIME_TYPE,
     MalformedError,
     add_note,
     apply_format,
@@ -27,11 +28,15 @@ from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.mcp_backend import McpBackend
 from toolc.model.spec.sandbox import EnvVar
 from toolc.model.spec.tool import ResultSpec
+from toolc.model.text import printable, shorten
 
 _SITE: Final = EnvVar(name="PYTHONPATH", value="/opt/toolc/site")
 """Where a server finds its ``requirements``."""
 
 _MAX_DIFFERENCES: Final = 3
+
+_MAX_NAME: Final = 500
+"""The maximum length of the name of a file, in characters. It is the URI of a resource."""
 
 _MAX_SEARCHED: Final = 200_000
 """The number of characters of a result that are searched for instructions. It takes at most 0.3 s."""
@@ -179,7 +184,9 @@ def _resource(resource: JsonObject) -> Content:
         data = base64.b64decode(str(resource.get("blob")), validate=True)
     except ValueError:
         raise MalformedError("the data of a resource is not base64") from None
-    return Resource(data, str(resource.get("mimeType") or "application/octet-stream"), str(resource.get("uri")))
+    kind = str(resource.get("mimeType")).partition(";")[0].strip().lower()
+    kind = kind if MIME_TYPE.fullmatch(kind) else "application/octet-stream"
+    return Resource(data, kind, printable(shorten(str(resource.get("uri")), _MAX_NAME)))
 
 
 BACKEND: Final[Backend[McpBackend]] = Mcp()

@@ -13,7 +13,7 @@ OTHER: dict[str, Any] = {"name": "other", "description": "Another tool.", "input
 ANNOTATED = {"annotations": {"readOnlyHint": True}}
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-state: dict[str, Any] = {"calls": 0, "lists": 0, "client": ""}
+state: dict[str, Any] = {"calls": 0, "lists": 0, "answers": 0, "client": ""}
 
 
 def send(message: object) -> None:
@@ -84,8 +84,9 @@ def list_tools(request: dict[str, Any]) -> None:
     state["lists"] += 1
     found = tools()
     cursor = (request.get("params") or {}).get("cursor")
-    if MODE == "endless-pages":
-        answer(request, {"tools": [], "nextCursor": f"{cursor or ''}x"})
+    if MODE in {"endless-pages", "heavy-pages"}:
+        filler = [{**OTHER, "description": "x" * (1 << 20)}] if MODE == "heavy-pages" else []
+        answer(request, {"tools": filler, "nextCursor": f"{cursor or ''}x"})
     elif MODE == "pages" and cursor is None:
         answer(request, {"tools": found[:1], "nextCursor": "second"})
     elif MODE == "pages":
@@ -115,6 +116,25 @@ def call(request: dict[str, Any]) -> None:  # noqa: PLR0912, PLR0915, C901  one 
         send_deep(request, 200)
     elif how == "many":
         answer(request, {"content": [], "x": [0] * 300_000})
+    elif how == "number":
+        params = {"progressToken": request["params"]["_meta"]["progressToken"], "progress": 10**400}
+        send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+        answer(request, text("number"))
+    elif how == "odd-ids":
+        for each in ("\ud800", "9" * 5000, -1, "mine"):
+            send({"jsonrpc": "2.0", "id": each, "method": "ping"})
+        answer(request, text("odd-ids"))
+    elif how == "unread":
+        for _ in range(40):
+            send({"jsonrpc": "2.0", "id": "x" * (1 << 20), "method": "ping"})
+        answer(request, text("unread"))
+    elif how == "answers":
+        answer(request, text(str(state["answers"])))
+    elif how == "noise":
+        send({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "\u001b[31m"}})
+        answer(request, text("noise"))
+    elif how == "escapes":
+        answer(request, text("\u001b]0;owned\u0007safe\rsane \u001b[31mred\u001b[0m \ud800"))
     elif how == "twice":
         answer(request, text("one"))
         answer(request, text("two"))
@@ -153,6 +173,9 @@ def call(request: dict[str, Any]) -> None:  # noqa: PLR0912, PLR0915, C901  one 
         answer(request, {"content": [{"type": "image", "data": PNG, "mimeType": "image/png"}]})
     elif how == "link":
         answer(request, {"content": [{"type": "resource_link", "uri": "memo://1", "name": "memo"}]})
+    elif how.startswith("links "):
+        uris = how.replace("LONE", "\ud800").split()[1:]
+        answer(request, {"content": [{"type": "resource_link", "uri": each, "name": "a"} for each in uris]})
     elif how == "structured":
         answer(request, {**text("{}"), "structuredContent": {"n": 1}})
     elif how == "progress":
@@ -172,6 +195,7 @@ def call(request: dict[str, Any]) -> None:  # noqa: PLR0912, PLR0915, C901  one 
 def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
+        state["answers"] += "method" not in request
         if "id" not in request or "method" not in request:
             continue
         match request["method"]:
@@ -187,7 +211,8 @@ def main() -> None:
             case "tools/call":
                 call(request)
             case "resources/read":
-                answer(request, {"contents": [{"uri": "memo://1", "text": "the memo"}]})
+                uri = request["params"]["uri"]
+                answer(request, {"contents": [{"uri": uri, "text": f"what the server has at {uri}"}]})
             case _:
                 error = {"code": -32601, "message": "unknown"}
                 send({"jsonrpc": "2.0", "id": request["id"], "error": error})

@@ -155,6 +155,10 @@ class HostileUrl:
             connection.sendall(stream(*[event(note)] * 3000))
         elif how == "silence":
             connection.recv(1)
+        elif how == "trickle":
+            connection.sendall(stream(b": wait"))
+            while not self.server.is_closing.wait(0.01):
+                connection.sendall(b"\n\nevent: ping\ndata: x")
         elif how == "no-http":
             connection.sendall(b"SSH-2.0-OpenSSH_9\r\n")
         elif how == "cut":

@@ -138,6 +138,22 @@ def test_content_blocks_keep_their_kind() -> None:
     assert file == Resource(b"\x00\x01", "application/zip", "file:///b")
 
 
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("Text/CSV; charset=utf-8", "text/csv"),
+        ("text/html,<b>", "application/octet-stream"),
+        (None, "application/octet-stream"),
+        (["a"], "application/octet-stream"),
+    ],
+)
+def test_a_file_has_a_plain_type_and_name(kind: object, expected: str) -> None:
+    resource = {"uri": f"a\x1b\ud800{'b' * 1000}", "blob": "AAE=", "mimeType": kind}
+    (file,) = read(answered(content=[{"type": "resource", "resource": resource}])).content
+    assert isinstance(file, Resource)
+    assert (file.mime_type, file.name[:4], len(file.name) <= 500) == (expected, "a\ufffd\ufffdb", True)
+
+
 def test_structured_content_is_the_data() -> None:
     assert read(answered(content=[], structuredContent={"n": 1})).data == {"n": 1}
     assert read(answered(content=[{"type": "text", "text": "[1]"}]), "json").data == [1]

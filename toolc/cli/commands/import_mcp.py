@@ -27,7 +27,7 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.text import printable
 
 if TYPE_CHECKING:
-    from toolc.importers.mcp_spec import McpChoice, McpSource
+    from toolc.importers.mcp_spec import McpSource
     from toolc.runtime.sessions.mcp_client import Offer
 
 _CLIENTS: Final = ("claude-desktop", "cursor", "vscode")
@@ -153,12 +153,13 @@ def _write(
     source: McpSource, package: tuple[str, str] | None, place: Path, offer: Offer, options: Mapping[str, object]
 ) -> None:
     from toolc.cli.process_specs import modeline
-    from toolc.importers.mcp_spec import mcp_spec, mcp_tools, remove_invalid_tools
+    from toolc.importers.mcp_spec import McpChoice, mcp_spec, mcp_tools, remove_invalid_tools
     from toolc.importers.record import Record, digest_of, read_record  # start-up time
 
     if not offer.tools:
         raise UsageError(f"the server {source.name} offers no tools")
-    tools = mcp_tools(source, offer.tools, _choice(options))
+    choice = McpChoice(only=texts(options["only"]), renamed=renamed(options), prefix=str(options["prefix"]))
+    tools = mcp_tools(source, offer.tools, choice)
     invalid = remove_invalid_tools(source, tools)
     report_findings(place, invalid.findings)
     left_out = [LeftOutPart(each, reason, source.name) for each, reason in invalid.removed.items()]
@@ -200,12 +201,6 @@ def _installed(
     kind, requirement = package
     source = replace(source, requirements=texts(options["extra"]))
     return with_pip(source, requirement) if kind == "pip" else with_npm(source, requirement, folder)
-
-
-def _choice(options: Mapping[str, object]) -> McpChoice:
-    from toolc.importers.mcp_spec import McpChoice  # start-up time
-
-    return McpChoice(only=texts(options["only"]), renamed=renamed(options), prefix=str(options["prefix"]))
 
 
 def _ask(source: McpSource, folder: Path, timeout: float | None, engine: str | None) -> Offer:

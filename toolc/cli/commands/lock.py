@@ -149,11 +149,9 @@ def _print_refreshed(lock: Lock, tools: Sequence[RegisteredTool], engine: str | 
             changes = server_changes(approved, replace(process_options(None, engine), lock=lock))
     finally:
         close_unused()
-    for name, reason in changes.changed.items():
-        print(f"{name}: {reason}")
-    for sentence in changes.added:
-        print(sentence)
-    return len(changes.changed) + len(changes.added)
+    found = [*(f"{name}: {reason}" for name, reason in changes.changed.items()), *changes.added]
+    sys.stdout.writelines(f"{each}\n" for each in found)
+    return len(found)
 
 
 def _readable(path: Path) -> Lock | None:

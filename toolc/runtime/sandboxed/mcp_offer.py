@@ -8,22 +8,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from toolc.backends.mcp import Mcp, difference
+from toolc.backends.mcp import difference
 from toolc.dataclass import replace
 from toolc.model.call import BoundCall
 from toolc.model.errors import ToolcError, UsageError
-from toolc.model.plan import McpCall, Profile
+from toolc.model.plan import Profile
+from toolc.model.registry_io import register
 from toolc.model.spec.mcp_backend import McpBackend
 from toolc.model.spec.mcp_backend import McpServer as McpServerSpec
 from toolc.model.spec.sandbox import SandboxSpec, WorkspaceMode
 from toolc.model.spec.tool import ToolSpec
 from toolc.model.text import printable
 from toolc.runtime.call_details import Timing
-from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.pool.pool import Lease
+from toolc.runtime.sandboxed.call import SandboxedCall
 from toolc.runtime.sandboxed.interruption import unanswered
-from toolc.runtime.sandboxed.options import CallOptions, build_guest_arguments, limit_ms, profile_of, select_approved
-from toolc.runtime.secrets.redaction import expose_secrets, secrets_of, with_endpoint_secrets
+from toolc.runtime.sandboxed.options import CallOptions, build_guest_arguments, limit_ms
 from toolc.runtime.sessions.mcp_client import Offer
 from toolc.runtime.sessions.mcp_server import McpServer
 from toolc.runtime.wire.session import EndedError, SessionCall
@@ -83,24 +83,20 @@ def _ask(tool: ToolSpec, options: CallOptions) -> Offer:
     backend = tool.backend
     assert isinstance(backend, McpBackend)
     call = BoundCall(tool=tool, arguments={}, call_id="offer")
-    secrets = secrets_of(tool, options.reveal)
-    plan = Mcp().plan(backend, call, profile_of(tool, options))
-    plan = expose_secrets(replace(plan, allow=plan.allow or tool.sandbox.network.allow), tool, secrets)
-    plan = with_endpoint_secrets(plan, tool, secrets)
-    assert isinstance(plan.invocation, McpCall)
+    attempt = SandboxedCall.prepare(register(tool), call, options, Timing())
 
     def start(profile: Profile) -> Lease:
-        engine = select_approved(tool, profile, options).engine
-        arguments = build_guest_arguments(has_network=bool(plan.allow))
-        return Lease(engine.start(profile, arguments), profile)
+        assert attempt.selection is not None
+        arguments = build_guest_arguments(has_network=bool(attempt.plan.allow))
+        return Lease(attempt.selection.engine.start(profile, arguments), profile)
 
     timeout_ms = limit_ms(tool, options)
-    with secrets.redactor.errors():
-        server = McpServer(plan, start, Egress(redactor=secrets.redactor), Timing())
+    with attempt.egress.redactor.errors():
+        server = McpServer(attempt.plan, start, attempt.egress, attempt.timing)
         try:
             return server.offer(SessionCall(timeout_ms=timeout_ms))
         except EndedError as error:
-            who = plan.invocation.endpoint.url if plan.invocation.endpoint else shlex.join(backend.server.command)
+            who = shlex.join(backend.server.command) or f"the server {backend.server.name}"
             reason = unanswered(tool, error.outcome, timeout_ms)
             raise UsageError(f"{who} did not say what it offers: {reason}") from None
         finally:

@@ -6,11 +6,13 @@ All connections of a process share one event loop, which has a thread of its own
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import Future
-from typing import Any, Final, Self, TypeAlias, TypeVar
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, NamedTuple, Self, TypeAlias, TypeVar
 
 import mcp_types as types
 from mcp.client.session import ClientRequestContext, ClientSession
@@ -19,17 +21,17 @@ from mcp.shared.message import SessionMessage
 from pydantic import TypeAdapter
 
 from toolc.backends.mcp import difference
-from toolc.dataclass import dataclass
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import McpCall
-from toolc.runtime.sessions.mcp_lines import ServerError
+from toolc.runtime.output.progress import MAX_MESSAGE
+from toolc.runtime.sessions.mcp_lines import MAX_LINE, ServerError
 from toolc.version import __version__
 
 T = TypeVar("T")
 
 MAX_PAGES: Final = 100
 MAX_TOOLS: Final = 10_000
-"""The maximum number of pages in the list of tools, and of tools on them."""
+"""The maximum number of pages in the list of tools, and of tools on them. In all, they have at most ``MAX_LINE``."""
 
 OnProgress = Callable[[float | None, str], None]
 """Receives the percentage of a call's progress, or None if it is unknown, and a message."""
@@ -42,6 +44,9 @@ Messages: TypeAlias = AsyncGenerator[SessionMessage, None]
 
 Send: TypeAlias = Callable[[SessionMessage], Coroutine[Any, Any, None]]
 """Sends a message to the server, and returns once the next one may follow."""
+
+# The SDK would print a traceback for each invalid notification of a server, unless the program configures logging.
+logging.getLogger("mcp.client").addHandler(logging.NullHandler())
 
 # Any: the SDK calls a JSON object ``dict[str, Any]``.
 _OBJECT: Final[TypeAdapter[Any]] = TypeAdapter(dict[str, Any])
@@ -75,7 +80,7 @@ class _Loop:
 LOOP: Final = _Loop()
 
 
-class _Stream:
+class _Stream(AbstractAsyncContextManager["_Stream"]):
     """The streams of the SDK in both directions. The owner of the server closes it."""
 
     def __init__(self, messages: Messages, send: Send) -> None:
@@ -93,11 +98,8 @@ class _Stream:
     async def aclose(self) -> None:
         await self._messages.aclose()
 
-    async def __aenter__(self) -> Self:
-        return self
-
     async def __aexit__(self, *_: object) -> None:
-        await self._messages.aclose()
+        await self.aclose()
 
 
 class _Session(ClientSession):
@@ -108,8 +110,7 @@ class _Session(ClientSession):
         return super()._build_capabilities(version).model_copy(update={"elicitation": declared})
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(NamedTuple):
     """What an MCP server offers: the definitions of its tools, and the names of other capabilities."""
 
     tools: tuple[JsonObject, ...]
@@ -133,9 +134,6 @@ class McpClient:
         self._connected: Future[ClientSession] = Future()
         self._ask: OnQuestion | None = None
         self.has_sent_call = False
-
-    def start(self) -> None:
-        """Connect to the server."""
         self._task = LOOP.submit(self._run())
 
     def close(self) -> None:
@@ -174,9 +172,8 @@ class McpClient:
     async def _answer(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
         if self._ask is None or not isinstance(params, types.ElicitRequestFormParams):
             raise MCPError(types.INVALID_REQUEST, NOT_ASKED)
-        content = await asyncio.wrap_future(self._ask(params.message, params.requested_schema))
-        answer = {"action": "decline"} if content is None else {"action": "accept", "content": content}
-        return types.ElicitResult.model_validate(answer)
+        given = await asyncio.wrap_future(self._ask(params.message, params.requested_schema))
+        return types.ElicitResult.model_validate({"action": "decline" if given is None else "accept", "content": given})
 
     async def _session(self) -> ClientSession:
         if not self._connected.done():
@@ -192,19 +189,17 @@ class McpClient:
         """Return the definitions of all tools, on all pages, as the server sends them."""
         tools: list[JsonObject] = []
         cursor: str | None = None
-        cursors: set[str] = set()
-        while True:
-            params = types.PaginatedRequestParams(cursor=cursor) if cursor is not None else None
-            page = await self._request(types.ListToolsRequest(params=params))
-            listed = page.get("tools")
+        size = 0
+        for _ in range(MAX_PAGES):
+            page = await self._request(types.ListToolsRequest(params=types.PaginatedRequestParams(cursor=cursor)))
+            listed, following = page.get("tools"), page.get("nextCursor")
             tools += [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-            following = page.get("nextCursor")
             if not isinstance(following, str):
                 return tools
-            if following in cursors or len(cursors) >= MAX_PAGES or len(tools) > MAX_TOOLS:
-                raise ServerError("its list of tools does not end")
-            cursors.add(following)
-            cursor = following
+            cursor, size = following, size + len(repr(page))
+            if size > MAX_LINE or len(tools) > MAX_TOOLS:
+                break
+        raise ServerError("its list of tools does not end")
 
     async def _call_tool(self, call: McpCall, on_progress: OnProgress) -> JsonObject:
         changed = difference(call.server, call.tool, call.definition, await self._list_tools())
@@ -213,11 +208,14 @@ class McpClient:
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             percent = 100 * progress / total if total and 0 <= progress <= total else None
-            on_progress(percent, message or "")
+            on_progress(percent, (message or "")[:MAX_MESSAGE])
 
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=call.tool, arguments=call.arguments))
         self.has_sent_call = True
-        result: JsonObject = await (await self._session()).send_request(request, _OBJECT, progress_callback=report)
+        try:
+            result: JsonObject = await (await self._session()).send_request(request, _OBJECT, progress_callback=report)
+        finally:
+            self._ask = None  # a later question belongs to no call
         await asyncio.sleep(0)  # reports that arrived before the answer come first
         if result.get("resultType") not in {None, "complete"}:
             raise ServerError("it asked a question before it answered, which toolc does not pass on to a user")

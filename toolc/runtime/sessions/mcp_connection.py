@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import Protocol
 
 from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCRequest
 
+from toolc.backends.plugin_protocol import encode_line
 from toolc.guest import frames
 from toolc.model.errors import InfrastructureError
 from toolc.model.json_schema import JsonObject
@@ -19,7 +21,7 @@ from toolc.runtime.egress.egress_options import Egress
 from toolc.runtime.output.guest_streams import ByteOutput, WaitingOutput
 from toolc.runtime.secrets.redaction import Redactor
 from toolc.runtime.sessions.mcp_client import LOOP, Messages
-from toolc.runtime.sessions.mcp_lines import MessageReader, ServerError, session_message
+from toolc.runtime.sessions.mcp_lines import MAX_LINE, MessageReader, ServerError, session_message
 from toolc.runtime.sessions.sandbox_server import Start, start_request
 from toolc.runtime.sessions.sandbox_session import SandboxThread
 from toolc.runtime.wire.protocol import ExitReport
@@ -102,11 +104,14 @@ class SandboxConnection(SandboxThread):
                 self.flush()
 
     async def send(self, item: SessionMessage) -> None:
-        """Write a message to the stdin of the server. What it has not read yet waits in memory."""
-        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        """Write a message to the stdin of the server. What it has not read yet waits in memory.
+
+        An answer is dropped if the server has not read much before it: it may ask for ever, and read nothing.
+        """
         with self._lock:
-            self._conversation.send(text.encode("utf-8", "replace") + b"\n")
-            self.flush()
+            if isinstance(item.message, JSONRPCRequest) or self._conversation.unsent_bytes < MAX_LINE:
+                self._conversation.send(encode_line(item.message.model_dump(by_alias=True, exclude_unset=True)))
+                self.flush()
 
     def begin_call(self, on_attempt: OnAttempt) -> None:
         """Forget what belongs to the calls before. What the server wrote at its start belongs to the first call."""

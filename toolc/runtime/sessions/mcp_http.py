@@ -22,6 +22,7 @@ from mcp.shared.message import ClientMessageMetadata, SessionMessage
 from mcp_types import JSONRPCNotification, JSONRPCRequest
 
 from toolc.backends.http import JSON_TYPE, merge_headers
+from toolc.backends.plugin_protocol import encode_line
 from toolc.dataclass import dataclass
 from toolc.guest import frames
 from toolc.guest.http.response_parser import Head, ResponseError, open_stream, read_body, read_head
@@ -109,6 +110,7 @@ class HttpConnection:
         self._brokers: list[Broker] = []
         self._session_id = self._version = ""
         self._failure: Exception | None = None
+        self.details: JsonObject = {}  # there is no sandbox
         self._received, self._incoming = anyio.create_memory_object_stream[SessionMessage](_QUEUED)
 
     @property
@@ -120,11 +122,6 @@ class HttpConnection:
     def has_expired(self) -> bool:
         """Whether the server no longer knows the session."""
         return isinstance(self._failure, ExpiredError)
-
-    @property
-    def details(self) -> JsonObject:
-        """Nothing, because there is no sandbox."""
-        return {}
 
     async def messages(self) -> Messages:
         """Yield the messages of the server until a request fails."""
@@ -188,7 +185,7 @@ class HttpConnection:
         self._version = headers.get(_VERSION, self._version)
         if self._version:
             headers = {_VERSION: self._version} | headers
-        body = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        body = encode_line(item.message.model_dump(by_alias=True, exclude_unset=True)).decode()
         done: Future[None] = Future()
         values = ("POST", headers, body, _Answer(request_id), done)
         thread = threading.Thread(target=self._run, args=values, name="toolc mcp request", daemon=True)

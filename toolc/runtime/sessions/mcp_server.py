@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from queue import SimpleQueue
@@ -119,7 +119,6 @@ class McpServer:
     def _open(self) -> None:
         self.connection = self._connect()
         self._client = McpClient(self.connection.messages(), self.connection.send)
-        self._client.start()
 
     def _disconnect(self) -> None:
         self._client.close()
@@ -141,18 +140,13 @@ class McpServer:
     def _follow_links(self, result: JsonObject, waiting: _Waiting) -> None:
         """Replace links to resources of the server by their contents. A link that cannot be read remains."""
         content = result.get("content")
-        links = 0
-        for index, block in enumerate([*content] if isinstance(content, list) else []):
-            if not isinstance(block, dict) or block.get("type") != "resource_link" or links >= MAX_LINKS:
-                continue
-            links += 1
-            try:
-                read = waiting.result(self._client.read_resource(str(block.get("uri"))))
-            except AnsweredError:
-                continue
-            contents = read.get("contents")
-            if isinstance(contents, list) and contents and isinstance(content, list):
-                content[index] = {"type": "resource", "resource": contents[0]}
+        blocks = [each for each in content if isinstance(each, dict)] if isinstance(content, list) else []
+        for link in [each for each in blocks if each.get("type") == "resource_link"][:MAX_LINKS]:
+            with suppress(AnsweredError):
+                read = waiting.result(self._client.read_resource(str(link.get("uri"))))
+                contents = read.get("contents")
+                if isinstance(contents, list) and contents:
+                    link.update({"type": "resource", "resource": contents[0]})
 
 
 class AnsweredError(Exception):
@@ -184,7 +178,11 @@ class _Waiting:
 
     def _add_question(self, message: str, form: JsonObject) -> Future[JsonObject | None]:
         answer: Future[JsonObject | None] = Future()
-        self._add(partial(self._answer, message, form, answer))
+        self._questions += 1
+        if self._questions > MAX_QUESTIONS:
+            answer.set_result(None)
+        else:
+            self._add(partial(self._answer, message, form, answer))
         return answer
 
     def _add(self, report: Callable[[], None]) -> None:
@@ -230,10 +228,8 @@ class _Waiting:
     def _answer(self, message: str, form: JsonObject, answer: Future[JsonObject | None]) -> None:
         """Ask a question of the server. The time until its answer does not count towards the timeout."""
         asked = monotonic()
-        self._questions += 1
         if answer.set_running_or_notify_cancel():  # the server may have cancelled its question
-            ask = self._call.ask if self._questions <= MAX_QUESTIONS else None
-            answer.set_result(ask(message, form) if ask else None)
+            answer.set_result(self._call.ask(message, form) if self._call.ask else None)
         self._ends += monotonic() - asked
 
     def _report(self) -> None:

@@ -179,6 +179,11 @@ class Conversation:
         self._stdin.add(data)
 
     @property
+    def unsent_bytes(self) -> int:
+        """The size of the data for stdin that waits, in bytes."""
+        return self._stdin.unsent_bytes
+
+    @property
     def sends_request_first(self) -> bool:
         """Whether the host sends the call's request without waiting for the guest."""
         return isinstance(self._plan.invocation, HttpCall) and self._plan.invocation.can_send_early

@@ -1,6 +1,7 @@
 """The output of an MCP server as messages, and the limits that are checked before it is parsed."""
 
 import json
+from itertools import chain
 
 import pytest
 
@@ -30,11 +31,12 @@ def test_brackets_and_commas_in_texts_do_not_count(text: str) -> None:
     [
         (b"{" + b" " * MAX_LINE, "it sent a message of more than 8MiB"),
         (b"{" + b" " * MAX_LINE + b"}\n", "it sent a message of more than 8MiB"),
-        (b"\n" * (BURST + 10), "it sent more than 2000 messages too fast"),
+        (b"\n" * (BURST + 10), "it sent too many or too large messages too fast"),
         (b'{"a":' + b"[" * MAX_DEPTH + b"]" * MAX_DEPTH + b"}\n", "it sent a message that is nested more than 100"),
         (b'{"a":' + b"[" * 100_000 + b"\n", "it sent a message that is nested more than 100"),
         (b'{"a":[' + b"0," * MAX_VALUES + b"0]}\n", "it sent a message with more than 200000 values"),
         (b'{"a": 1, "a": 2}\n', "it sent a message that is not JSON: the key 'a' occurs twice"),
+        (b'{"a": ' + b"9" * 309 + b"}\n", "it sent a number of more than 308 digits"),
         (b'{"a": NaN}\n', "it sent a message that is not JSON"),
         (b'{"a\n', "it sent a message that is not JSON"),
         (b'{"a": "\xff"}\n', "it sent a message that is not JSON: byte 7 is not UTF-8"),
@@ -43,3 +45,10 @@ def test_brackets_and_commas_in_texts_do_not_count(text: str) -> None:
 def test_a_message_beyond_a_limit_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(ServerError, match=reason):
         [*MessageReader().feed(data)]
+
+
+def test_large_lines_count_more() -> None:
+    reader, line = MessageReader(), b"x" * (MAX_LINE - 1) + b"\n"
+    assert [*reader.feed(line)] == []
+    with pytest.raises(ServerError, match="it sent too many or too large messages too fast"):
+        [*chain.from_iterable(reader.feed(line) for _ in range(50))]
