@@ -77,6 +77,14 @@ def select(name: str, profile: Profile) -> EngineSelection:
     raise NoEngineError("no engine on this host can run this call. " + " ".join(sentences))
 
 
+def check_works(name: str) -> None:
+    """Raise ``NoEngineError`` if the engine called ``name``, or for ``auto`` every engine, does not work here."""
+    found = {each: probe(each) for each in (ENGINES if name == AUTO else (name,))}
+    if not any(each.available for each in found.values()):
+        reasons = (f"{name}: {_Objection(each.reason, each.remedy)}" for name, each in found.items())
+        raise NoEngineError("no engine works on this host, so no call could run. " + " ".join(map(_sentence, reasons)))
+
+
 def load(name: str) -> Engine:
     """Return the engine of this name. Each process has one."""
     with _LOADED.lock:

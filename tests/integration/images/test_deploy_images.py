@@ -21,7 +21,8 @@ PAGE = (ROOT / "docs/guides/deploy.md").read_text()
 CAPABILITIES = re.findall(r"--cap-add (\w+)", PAGE)
 OPTIONS = ("--security-opt=seccomp=unconfined", "--security-opt=systempaths=unconfined")
 GROUPS = "--volume=/sys/fs/cgroup:/sys/fs/cgroup"
-ARGUMENTS = ("run", "/specs/echo.yaml", "--workspace", "/tmp", "--arg", "words=hi")
+CALL = ("run", "/specs/echo.yaml", "--workspace", "/tmp", "--arg", "words=hi")
+SERVER = ("serve", "/specs", "--http", "127.0.0.1:0")
 SPEC = """\
 toolc: 1
 name: echo_words
@@ -63,10 +64,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         docker("image", "rm", "--force", f"toolc-tests/deploy-{target}")
 
 
-def run(folder: Path, target: str, *options: str) -> "subprocess.CompletedProcess[str]":
+def run(
+    folder: Path, target: str, *options: str, arguments: tuple[str, ...] = CALL
+) -> "subprocess.CompletedProcess[str]":
     return docker(
         "run", "--rm", "--read-only", "--tmpfs=/tmp", "--tmpfs=/run", "--volume=/var/lib/toolc",
-        f"--volume={folder}/specs:/specs:ro", *options, f"toolc-tests/deploy-{target}", *ARGUMENTS,
+        f"--volume={folder}/specs:/specs:ro", *options, f"toolc-tests/deploy-{target}", *arguments,
     )  # fmt: skip
 
 
@@ -79,9 +82,16 @@ def test_the_variant_with_the_socket_runs_calls_as_an_ordinary_user(folder: Path
     group = str(Path(socket).stat().st_gid)
     done = run(folder, "docker", f"--volume={socket}:/var/run/docker.sock", f"--group-add={group}")
     assert (done.returncode, done.stdout) == (0, "hi\n"), done.stderr
-    without = run(folder, "docker")
-    assert without.returncode == 3
-    assert "no Docker daemon was found on this host" in without.stderr
+    for arguments in (CALL, SERVER):
+        without = run(folder, "docker", arguments=arguments)
+        assert without.returncode == 3, without.stderr
+        assert "no Docker daemon was found on this host" in without.stderr
+
+
+def test_a_server_without_the_rights_of_the_page_does_not_start(folder: Path) -> None:
+    without = run(folder, "oci", "--cap-drop=ALL", arguments=SERVER)
+    assert without.returncode == 3, without.stderr
+    assert "oci: root has no CAP_SYS_ADMIN here" in without.stderr
 
 
 def test_the_oci_variant_runs_calls_with_the_rights_of_the_page_and_needs_each(folder: Path) -> None:

@@ -108,6 +108,21 @@ def test_the_message_if_no_engine_is_suitable(engines: dict[str, Stub]) -> None:
     assert caught.value.exit_code == 3
 
 
+def test_a_host_without_an_engine_that_works(engines: dict[str, Stub]) -> None:
+    engines["docker"].status = absent("no daemon was found", "Install one.")
+    engines["oci"].status = absent("runc is not installed.", "Install it.")
+    with pytest.raises(NoEngineError) as caught:
+        selection.check_works("auto")
+    assert str(caught.value) == (
+        "no engine works on this host, so no call could run. docker: no daemon was found. Install one. "
+        "oci: runc is not installed. Install it."
+    )
+    engines["oci"].status = WORKS
+    selection.check_works("auto")
+    with pytest.raises(NoEngineError, match=r"docker: no daemon was found\. Install one\.$"):
+        selection.check_works("docker")
+
+
 def test_a_forked_child_loads_new_engines() -> None:
     ours = selection.load("oci")
     assert in_child(lambda: selection.load("oci") is not ours)

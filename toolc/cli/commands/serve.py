@@ -225,6 +225,7 @@ def _over_http(
     from toolc.client.executor import Executor  # start-up time
     from toolc.runtime.output.truncation import READ_RESULT
     from toolc.runtime.pool.keeper import KEEPER
+    from toolc.sandbox.selection import check_works
     from toolc.serve.tokens import TokenFile
     from toolc.telemetry.metrics import Metrics
     from toolc.testing.recorded_results import read_results
@@ -247,7 +248,8 @@ def _over_http(
     sources = reload.sources
     if sources.results:
         read_results(sources.results)  # refuses a wrong file at the start
-    base = options.bound_to(Executor, configuration=user_configuration(path=settings.config))
+    configuration = user_configuration(path=settings.config)
+    base = options.bound_to(Executor, configuration=configuration)
     traces, otlp_metrics = exported()
     meter = prometheus_meter(settings.metrics_address)
     own_metrics = Metrics(meter) if meter else None
@@ -267,6 +269,8 @@ def _over_http(
     host.metrics = meter.text if meter and settings.metrics_address is None else None
     for each in metrics:
         each.report(lambda: len(host.calls.running), KEEPER.waiting)
+    if not all(tool.backend.only_calls for tool in registry):
+        check_works(options.engine or configuration.engine)
     sign_in, reloader = SignIn(tokens.named), Reloader(host, reload.load, reload.watched)
     serve_http(
         lambda bound: Watched(
