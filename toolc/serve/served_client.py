@@ -128,14 +128,16 @@ class ServedClient:
     """A client with its own executor, and so with its own workspace, secrets and sandboxes of sessions.
 
     The quotas are ``rate``, ``concurrent`` and ``sandboxes`` of its settings. ``asking`` lets the client be asked one
-    question at a time, and ``receives_logs`` sends it the stderr of tools. ``workspace`` is where it may put files. Use
-    it on the thread of the event loop.
+    question at a time, and ``receives_logs`` sends it the stderr of tools. ``workspace`` is where it may put files. Its
+    calls and tasks belong to ``key``, which differs for JWTs of one user with different scopes. Use it on the thread of
+    the event loop.
     """
 
     def __init__(
         self, name: str, executor: Executor, calls: ServerCalls, settings: ClientSettings | None = None
     ) -> None:
         self.name = name
+        self.key: object = name
         self.calls = calls
         self.asking = anyio.Lock()
         self.executor = executor

@@ -86,7 +86,7 @@ class Task:
 
     def __init__(self, client: ServedClient) -> None:
         self.task_id = token_urlsafe(16)
-        self.client = client.name
+        self.client = client.key
         self.scope = anyio.CancelScope()
         self.questions = Confirmations(client.calls.running)
         self.message = ""
@@ -97,9 +97,8 @@ class Task:
 
     def to_json(self) -> JsonObject:
         """Return the task without what depends on its status."""
-        kept_ms = None
-        if self.ended is not None:
-            kept_ms = int((self._updated - self._created).total_seconds() * 1000 + KEEP_SECONDS * 1000)
+        lived_seconds = (self._updated - self._created).total_seconds()
+        kept_ms = None if self.ended is None else int((lived_seconds + KEEP_SECONDS) * 1000)
         task: JsonObject = {
             "taskId": self.task_id, "status": "working", "createdAt": _iso(self._created),
             "lastUpdatedAt": _iso(self._updated), "ttlMs": kept_ms, "pollIntervalMs": POLL_MS,
@@ -180,7 +179,7 @@ class Tasks:
         is_able = context.protocol_version >= ENDS_WITH_QUESTION and _has_declared(context)
         limit = self._options.only_task_seconds
         if not is_able and limit is not None and seconds > limit:
-            raise TaskRequiredError(f"the tool {tool!r} runs for up to {seconds:g} seconds, which")
+            raise TaskRequiredError(f"a call of {tool!r}, which may take {seconds:g} seconds,")
         return is_able and seconds > self._options.task_seconds
 
     async def start(
@@ -195,7 +194,7 @@ class Tasks:
         ``confirmation_of`` gets the id of the call, and has the answer about the call itself.
         """
         assert self._group is not None
-        if sum(task.client == client.name and task.ended is None for task in self._tasks.values()) >= MAX_OPEN:
+        if sum(task.client == client.key and task.ended is None for task in self._tasks.values()) >= MAX_OPEN:
             raise QuotaError(f"{MAX_OPEN} tasks of this client are running, which is the maximum", 1)
         task: Task = await self._group.start(self._run, client, opening, arguments, confirmation_of)
         return task.to_json() | {"resultType": "task"}
@@ -226,7 +225,7 @@ class Tasks:
             is_closing = client.calls.is_closing and outcome["status"] == "cancelled"
             reason = "the server is shutting down" if is_closing else map_under(outcome, "error").get("message", "")
             task.end(outcome, str(reason))
-        self._forget(client.name)
+        self._forget(client.key)
 
     def _find(self, context: Context, client: ServedClient, task_id: str) -> Task:
         """Return a task of this client. Raises ``MCPError``."""
@@ -235,14 +234,14 @@ class Tasks:
         header = context.request.headers.get(MCP_NAME_HEADER) if context.request else None
         if context.request and decode_header_value(header) != task_id:
             raise MCPError(HEADER_MISMATCH, f"the header {MCP_NAME_HEADER} must have the value of taskId")
-        self._forget(client.name)
+        self._forget(client.key)
         task = self._tasks.get(task_id)
-        if task is None or task.client != client.name:
-            reasons = "its result is no longer kept, or the server has restarted, which ends its tasks"
-            raise MCPError(INVALID_PARAMS, f"there is no such task; {reasons}")
+        if task is None or task.client != client.key:
+            reasons = "Either its result is no longer kept, or the server was restarted, which ends all tasks"
+            raise MCPError(INVALID_PARAMS, f"there is no such task. {reasons}")
         return task
 
-    def _forget(self, client: str) -> None:
+    def _forget(self, client: object) -> None:
         """Drop results that are old, and the oldest ones of this client if there are too many or they are too large."""
         limit = monotonic() - KEEP_SECONDS
         self._tasks = {key: task for key, task in self._tasks.items() if task.ended is None or task.ended > limit}

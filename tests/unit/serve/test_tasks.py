@@ -170,7 +170,7 @@ async def test_a_tool_that_runs_only_as_a_task_is_refused_to_clients_without_tas
         refused = await send(client, "tools/call", long, capabilities={})
         assert refused["code"] == -32021
         assert refused["data"] == {"requiredCapabilities": {"extensions": {tasks_module.EXTENSION: {}}}}
-        assert "'long' runs for up to 60 seconds" in refused["message"]
+        assert "'long', which may take 60 seconds, needs the extension" in refused["message"]
         echo = {"name": "echo", "arguments": {"words": "a"}}
         assert (await send(client, "tools/call", echo, capabilities={}))["resultType"] == "complete"
         assert (await send(client, "tools/call", long))["resultType"] == "task"
@@ -261,7 +261,7 @@ async def test_results_are_kept_for_a_time_and_a_number_of_each_client(
             tasks.append(await call(client, "long", words=str(number)))
             await reached(client, tasks[-1], "completed")
         first = await send(client, "tasks/get", {"taskId": tasks[0]["taskId"]})
-        assert "which ends its tasks" in first["message"]
+        assert "which ends all tasks" in first["message"]
         assert (await reached(client, tasks[2], "completed"))["result"]["content"][0]["text"] == "2"
         monkeypatch.setattr(tasks_module, "KEEP_SECONDS", 0.0)
         assert (await send(client, "tasks/get", {"taskId": tasks[2]["taskId"]}))["code"] == -32602

@@ -108,7 +108,7 @@ class Api:
 
     async def _running(self, request: Request) -> Response:
         client = user_of(request).client
-        calls = [each for each in client.calls.running.values() if each.owner.name == client.name]
+        calls = [each for each in client.calls.running.values() if each.owner.key == client.key]
         listed: list[JsonValue] = [{"id": each.call_id, "tool": each.tool, "started": each.started} for each in calls]
         return JSONResponse({"calls": listed})
 
@@ -121,7 +121,7 @@ class Api:
     async def _cancel(self, request: Request) -> Response:
         client, call_id = user_of(request).client, request.path_params["id"]
         running = client.calls.running.get(call_id)
-        if running is None or running.owner.name != client.name:
+        if running is None or running.owner.key != client.key:
             return _no_call() if self._calls.find(client, call_id) is None else Response(status_code=204)
         running.cancellation.cancel()
         return Response(status_code=204)

@@ -148,12 +148,12 @@ class ApiCalls:
     def find(self, client: ServedClient, call_id: str) -> ApiCall | None:
         """Return a call of this client."""
         call = self._calls.get(call_id)
-        return call if call and call.client.name == client.name else None
+        return call if call and call.client.key == client.key else None
 
     def _forget(self, client: ServedClient) -> None:
         """Drop finished calls that are old, and those of this client that are too many."""
         finished = {each: call for each, call in self._calls.items() if call.outcome is not None}
-        own = [each for each, call in finished.items() if call.client.name == client.name]
+        own = [each for each, call in finished.items() if call.client.key == client.key]
         old = [each for each, call in finished.items() if call.ended < monotonic() - FINISHED_SECONDS]
         for each in {*old, *own[: max(0, len(own) - MAX_FINISHED)]}:
             del self._calls[each]

@@ -156,7 +156,7 @@ class HttpHost:
         workspace = self._usable_workspace(caller, settings)
         executor = self._executor(caller, settings, workspace)
         client = ServedClient(caller.name, executor, self.calls, settings)
-        client.workspace = workspace
+        client.workspace, client.key = workspace, caller.key
         self._clients[caller.key] = _Known(caller, settings, client)
         if len(self._clients) > MAX_CLIENTS:
             self.calls.retire(self._clients.pop(next(iter(self._clients))).client)

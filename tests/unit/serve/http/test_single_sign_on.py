@@ -159,6 +159,17 @@ class TestTwoTenants:
                 assert stolen.status_code == 404
                 assert "secret" not in stolen.text
 
+    async def test_calls_of_a_user_with_other_scopes(self, settings: HttpSettings, issuer: TestIssuer) -> None:
+        broad, narrow = (bearer(issuer.token(scope=scope, tenant="t-one")) for scope in ("read write", "read"))
+        async with served(host(), settings) as client:
+            started = await client.post(
+                f"{API}/tools/mine", json={"words": "secret"}, headers={**broad, "Prefer": "respond-async"}
+            )
+            path = started.headers["location"]
+            assert (await client.get(path, headers=broad)).status_code == 200
+            assert (await client.get(path, headers=narrow)).status_code == 404
+            assert (await client.delete(path, headers=narrow)).status_code == 404
+
     async def test_sessions(self, settings: HttpSettings, one: dict[str, str], two: dict[str, str]) -> None:
         about = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
         hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
