@@ -17,7 +17,7 @@ from toolc.config.issuers import issuers, with_issuers
 from toolc.config.secret_sources import CommandSource, EnvSource, FileSource, LiteralSource, SecretSource
 from toolc.document import nodes
 from toolc.document.loader import load_project
-from toolc.document.map_reader import Findings, Reader, boolean, choice, integer, list_of, mapping, text
+from toolc.document.map_reader import Findings, Reader, boolean, choice, integer, list_of, map_of, map_parser, text
 from toolc.document.units import size
 from toolc.model import codes
 from toolc.model.diagnostics import Diagnostics
@@ -46,30 +46,20 @@ def _image(node: nodes.Node, what: str, findings: Findings) -> str | None:
     return name
 
 
-def _numbers(node: nodes.Node, what: str, findings: Findings) -> dict[str, int] | None:
-    """Read the number of sandboxes of each tool."""
-    map_node = mapping(node, what, findings)
-    if map_node is None:
-        return None
-    parse = integer(0, MAX_WARM)
-    found = {entry.key: parse(entry.value, f"{entry.key!r} in {what}", findings) for entry in map_node.entries}
-    return {name: number for name, number in found.items() if number is not None}
-
-
 def _configuration(document: nodes.Document, findings: Findings) -> Configuration:
     reader = Reader(document.root, "the configuration", findings)
     known = reader.optional("issuers", issuers) or {}
-    clients = reader.optional("clients", _clients) or {}
+    clients = reader.optional("clients", map_of(_client)) or {}
     if isinstance(node := reader.get("clients"), nodes.Mapping):
         clients = with_issuers(clients, known, node, findings)
     configuration = Configuration(
         engine=reader.default("engine", choice(engine_names()), AUTO),
         accept_unenforced=reader.default("accept_unenforced", list_of(choice(LIMITS)), ()),
         workspace_growth_bytes=reader.default("workspace_growth", size, WORKSPACE_GROWTH_BYTES),
-        secrets=reader.default("secrets", _sources, {}),
+        secrets=reader.default("secrets", map_of(_source), {}),
         base_image=reader.optional("base_image", _image),
         host_programs=reader.default("host_programs", boolean, False),
-        warm=reader.default("warm", _numbers, {}),
+        warm=reader.default("warm", map_of(integer(0, MAX_WARM)), {}),
         clients=clients,
         issuers=known,
         audit=reader.optional("audit", _audit),
@@ -78,36 +68,22 @@ def _configuration(document: nodes.Document, findings: Findings) -> Configuratio
     return configuration
 
 
-def _audit(node: nodes.Node, what: str, findings: Findings) -> AuditSettings | None:
-    map_node = mapping(node, what, findings)
-    if map_node is None:
-        return None
-    reader = Reader(map_node, what, findings)
-    settings = AuditSettings(
+@map_parser()
+def _audit(reader: Reader) -> AuditSettings:
+    return AuditSettings(
         folder=reader.optional("folder", _folder),
         arguments=reader.default("arguments", choice(("hmac", "shape")), "hmac"),
         when_full=reader.default("when_full", choice(("refuse", "run")), "refuse"),
         max_file_bytes=reader.default("max_file", size, AUDIT_FILE_BYTES),
     )
-    reader.close()
-    return settings
 
 
-def _clients(node: nodes.Node, what: str, findings: Findings) -> dict[str, ClientSettings] | None:
-    map_node = mapping(node, what, findings)
-    if map_node is None:
-        return None
-    return {entry.key: _client(entry.value, f"clients.{entry.key}", findings) for entry in map_node.entries}
-
-
-def _client(node: nodes.Node, what: str, findings: Findings) -> ClientSettings:
-    map_node = mapping(node, what, findings)
-    if map_node is None:
-        return ClientSettings()
-    reader, number = Reader(map_node, what, findings), integer(1, MAX_QUOTA)
-    settings = ClientSettings(
+@map_parser()
+def _client(reader: Reader) -> ClientSettings:
+    number = integer(1, MAX_QUOTA)
+    return ClientSettings(
         workspace=reader.optional("workspace", _folder),
-        secrets=reader.default("secrets", _sources, {}),
+        secrets=reader.default("secrets", map_of(_source), {}),
         tags=reader.optional("tags", list_of(text)),
         deny=reader.default("deny", list_of(text), ()),
         rate=reader.optional("rate", number),
@@ -116,25 +92,19 @@ def _client(node: nodes.Node, what: str, findings: Findings) -> ClientSettings:
         subject=reader.optional("subject", text),
         issuer=reader.optional("issuer", text),
     )
-    reader.close()
-    return settings
 
 
-def _folder(node: nodes.Node, what: str, findings: Findings) -> Path | None:
+def _absolute(node: nodes.Node, what: str, findings: Findings) -> str | None:
     path = text(node, what, findings)
     if path is not None and not path.startswith(("/", "~")):
         findings.add(codes.BAD_VALUE, f"{what} is not an absolute path", node.span, "start it with / or ~")
         return None
+    return path
+
+
+def _folder(node: nodes.Node, what: str, findings: Findings) -> Path | None:
+    path = _absolute(node, what, findings)
     return None if path is None else Path(path).expanduser()
-
-
-def _sources(node: nodes.Node, what: str, findings: Findings) -> dict[str, SecretSource] | None:
-    """Read ``secrets:`` of the configuration."""
-    map_node = mapping(node, what, findings)
-    if map_node is None:
-        return None
-    sources = {entry.key: _source(entry.value, f"secrets.{entry.key}", findings) for entry in map_node.entries}
-    return {name: source for name, source in sources.items() if source is not None}
 
 
 def load_secrets(path: Path) -> dict[str, SecretSource]:
@@ -175,10 +145,8 @@ def _source(node: nodes.Node, what: str, findings: Findings) -> SecretSource | N
             variable = reader.optional("env", text)
             source = EnvSource(variable) if variable else None
         case "file":
-            path = reader.optional("file", text)
+            path = reader.optional("file", _absolute)
             source = FileSource(path) if path else None
-            if path and not path.startswith(("/", "~")):
-                findings.add(codes.BAD_VALUE, f"{what}.file is not an absolute path", node.span, "start it with / or ~")
         case "command":
             argv = reader.optional("command", list_of(text))
             source = CommandSource(argv) if argv else None

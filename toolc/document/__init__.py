@@ -12,8 +12,8 @@ Start reading in ``nodes``, then ``map_reader``. The packages ``yaml`` and ``tom
 - ``loader``: reads a file, checks its size and UTF-8, and parses it as YAML or TOML by its suffix. Public:
   ``load_data``, ``load_project``, ``read``, ``MAX_BYTES``.
 - ``map_reader``: ``Reader`` reads the keys of a map and reports unknown and missing ones. Parsers read values. Public:
-  ``boolean``, ``choice``, ``first_line``, ``integer``, ``list_of``, ``map_parser``, ``mapping``, ``mismatch``,
-  ``quoting_hint``, ``sequence``, ``string``, ``text``, ``unsupported``, ``Findings``, ``Parse``.
+  ``boolean``, ``choice``, ``first_line``, ``integer``, ``list_of``, ``map_of``, ``map_parser``, ``mapping``,
+  ``mismatch``, ``quoting_hint``, ``sequence``, ``string``, ``text``, ``unsupported``, ``Findings``, ``Parse``.
 - ``line_diff``: ``unified_diff`` of a file before and after fixes, in linear time.
 - ``nodes``: the tree of ``Document``, ``Mapping``, ``Sequence`` and ``Scalar``, and their spans. Public:
   ``MappingEntry``, ``Node``, ``NodePosition``, ``child``, ``innermost``, ``steps_to_decode``, ``strings``, ``to_json``.

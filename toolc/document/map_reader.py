@@ -378,6 +378,20 @@ def list_of(parse: Parse[T]) -> Parse[tuple[T, ...]]:
     return parse_list
 
 
+def map_of(parse: Parse[T]) -> Parse[dict[str, T]]:
+    """Return a parser for maps with any keys. Wrong values are reported and omitted."""
+
+    def parse_map(node: Node, what: str, findings: Findings) -> dict[str, T] | None:
+        map_node = mapping(node, what, findings)
+        if map_node is None:
+            return None
+        name = what.strip("'")
+        found = {each.key: parse(each.value, f"{name}.{each.key:.100}", findings) for each in map_node.entries}
+        return {key: value for key, value in found.items() if value is not None}
+
+    return parse_map
+
+
 def map_parser(
     name: str = "",
 ) -> Callable[[Callable[Concatenate[Reader, P], T]], Callable[Concatenate[Node, str, Findings, P], T | None]]:

@@ -68,7 +68,7 @@ class Seal:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The file of a call that has no line yet. ``record`` is the line to write if no other one will be."""
+    """The file of a call that has no line yet. ``record`` becomes its line if the process is killed."""
 
     path: Path
     record: JsonObject
@@ -139,7 +139,7 @@ class Chain:
             os.close(file)
 
     def append(self, record: JsonObject) -> None:
-        """Write the line of a call. If that fails, nothing of it stays."""
+        """Write the line of a call, or nothing if that fails."""
         line, mac = self._seal.line(self._number + 1, self._previous, record)
         if self._size and self._size + len(line) > self._max_file_bytes:
             self._open(self.folder / _file_name(int(self._path.stem) + 1))
@@ -186,7 +186,7 @@ class Chain:
 
     def _end_torn_line(self, path: Path, running: list[Running]) -> None:
         """Remove the line that a killed process has begun, because its call gets another one. Otherwise, keep it."""
-        _, torn = split_torn(_end(path, TAIL_BYTES))
+        torn = _end(path, TAIL_BYTES).rpartition(b"\n")[2]
         if not torn:
             return
         assert self._file is not None
@@ -222,12 +222,6 @@ def running_calls(folder: Path, seal: Seal) -> Iterator[Running]:
 def is_line_of(line: Line, running: Running) -> bool:
     """Return whether a process was killed after it wrote this line, and before it removed the file of its call."""
     return all(line.record.get(key) == running.record.get(key) for key in ("call", "started", "process"))
-
-
-def split_torn(data: bytes) -> tuple[list[bytes], bytes]:
-    """Return the lines in ``data``, and what follows the last line feed."""
-    *lines, torn = data.split(b"\n")
-    return lines, torn
 
 
 def is_torn_line(torn: bytes, number: int, running: list[Running]) -> bool:
@@ -271,7 +265,7 @@ def read_key(path: Path, *, log: Path | None = None) -> bytes:
 def _last_line(path: Path, seal: Seal) -> Line | None:
     """Return the last line with a correct MAC. Lines after it have been changed."""
     for size in (TAIL_BYTES, path.stat().st_size):
-        lines, _ = split_torn(_end(path, size))
+        *lines, _ = _end(path, size).split(b"\n")
         if line := next((line for each in reversed(lines) if (line := seal.read(each))), None):
             return line
     return None

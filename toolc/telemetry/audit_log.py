@@ -87,7 +87,7 @@ class AuditLog:
                 problem = f"the audit log in {self._files.log} cannot be written: {error.strerror}"
                 if self._files.when_full == "refuse":
                     raise AuditError(f"{record['tool']} was not called: {problem}; free space on its disk") from None
-                _LOG.error("%s; the call %s of %s runs nevertheless", problem, record["call"], record["tool"])
+                _LOG.error("%s; the call %s of %s runs without a line", problem, record["call"], record["tool"])
                 return None
 
     def _finish(self, path: Path | None, record: JsonObject) -> None:
@@ -106,14 +106,14 @@ class AuditLog:
         """Store a line in the room that its call has reserved, until it can be written."""
         if path is None:
             self._lost += 1
-            _LOG.error("the audit log has no line of the call %s of %s: %s", record["call"], record["tool"], error)
+            _LOG.error("the audit log has no line for the call %s of %s: %s", record["call"], record["tool"], error)
             return
-        _LOG.error("the audit log is written later, %s lines wait: %s", len(self._kept) + 1, error)
+        _LOG.error("lines of the audit log wait until it can be written, %s so far: %s", len(self._kept) + 1, error)
         self._kept.append((path, record))
         try:
             self._chain.keep(path, record)
         except OSError as again:
-            _LOG.error("the call %s waits only in memory for its line: %s", record["call"], again)
+            _LOG.error("the line of the call %s is kept in memory only: %s", record["call"], again)
 
     def _write_kept(self) -> None:
         """Write the lines that wait. Raises ``OSError``."""

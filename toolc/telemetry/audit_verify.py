@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 from toolc.dataclass import dataclass, field
 from toolc.model.errors import UsageError
+from toolc.model.text import count_noun
 from toolc.telemetry.audit_chain import (
     Line,
     Running,
@@ -18,7 +19,6 @@ from toolc.telemetry.audit_chain import (
     is_line_of,
     is_torn_line,
     running_calls,
-    split_torn,
 )
 
 MAX_PROBLEMS: Final = 20
@@ -53,7 +53,7 @@ class Checkpoint:
 
 @dataclass(slots=True)
 class ChainReport:
-    """What was found in a chain. ``problems`` are changes of its lines, and ``unfinished`` calls have no line yet."""
+    """The findings about a chain. ``problems`` are changes of its lines. ``unfinished`` calls have no line yet."""
 
     name: str
     first: int = 0
@@ -66,7 +66,7 @@ class ChainReport:
 
 
 def verify(log: Path, key: bytes, checkpoints: Sequence[Checkpoint] = ()) -> list[ChainReport]:
-    """Return a report for each chain, also for those that were removed."""
+    """Return a report for each chain, including removed ones."""
     known: dict[str, list[Position]] = {}
     for each in checkpoints:
         for name, position in each.positions.items():
@@ -75,7 +75,7 @@ def verify(log: Path, key: bytes, checkpoints: Sequence[Checkpoint] = ()) -> lis
     reports = [_verified(folder, Seal(key, name), known.get(name, [])) for name, folder in folders.items()]
     earlier = map(str, range(max(map(int, folders), default=0)))
     missing = [name for name in dict.fromkeys([*known, *earlier]) if name not in folders]
-    problem = "the chain was removed: the checkpoint has it, or there is a later chain"
+    problem = "the chain was removed: a checkpoint names it, or a later chain exists"
     return reports + [ChainReport(name, problems=[problem]) for name in missing]
 
 
@@ -92,7 +92,7 @@ def _verified(folder: Path, seal: Seal, known: Sequence[Position]) -> ChainRepor
     seen = dict[int, str]()
     numbers = {number for number, _ in known}
     for path in files:
-        lines, torn = split_torn(path.read_bytes())
+        *lines, torn = path.read_bytes().split(b"\n")
         for place, data in enumerate(lines, 1):
             where = f"{path.name}, line {place}"
             line = seal.read(data)
@@ -121,12 +121,12 @@ def _check_order(report: ChainReport, where: str, last: Line | None, line: Line,
         follows_moved = any(line.number == number + 1 and line.previous.startswith(mac) for number, mac in known)
         if line.number != 1 and not follows_moved:
             report.problems.append(
-                f"{where}: the chain begins with number {line.number}; if you have moved older files away, pass the "
-                "checkpoint that was printed then, otherwise they were removed"
+                f"{where}: the chain begins with number {line.number}. If you moved older files away, pass the "
+                "checkpoint that was printed then. Otherwise, lines were removed"
             )
     elif line.previous != last.mac:
         gap = line.number - last.number - 1
-        what = f"{gap} lines are missing before it" if gap > 0 else "it does not follow the line before"
+        what = f"it follows a gap of {count_noun(gap, 'line')}" if gap > 0 else "it does not follow the line before"
         report.problems.append(f"{where}: {what}")
 
 

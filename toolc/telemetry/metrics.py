@@ -26,7 +26,7 @@ class Meter(Protocol):
         """Return what adds to a distribution of durations in seconds."""
 
     def gauge(self, name: str, description: str, read: Callable[[], int]) -> None:
-        """Report what ``read`` returns, which another thread calls."""
+        """Report the number that ``read`` returns. Another thread calls it."""
 
 
 class Metrics:
@@ -45,7 +45,7 @@ class Metrics:
         self._meter = meter
 
     def report(self, open_calls: Callable[[], int], waiting_sandboxes: Callable[[], int]) -> None:
-        """Report these numbers of a server too."""
+        """Also report these numbers of a server."""
         self._meter.gauge("open_calls", "Calls that run or wait for their turn.", open_calls)
         self._meter.gauge("waiting_sandboxes", "Sandboxes that wait for calls.", waiting_sandboxes)
 

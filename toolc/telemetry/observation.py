@@ -64,7 +64,7 @@ def outcome_of(ended: EndedCall) -> tuple[str, str | None]:
 Observer: TypeAlias = Callable[[StartedCall], Callable[[EndedCall], None]]
 """Records a call: it is called at the start, and what it returns is called at the end, on the same thread.
 
-An exception at the start refuses the call and reaches its caller. At the end, it must not raise.
+An exception at the start refuses the call and reaches its caller. At the end, an observer must not raise.
 """
 
 
@@ -83,12 +83,12 @@ def observed(observers: Sequence[Observer], started: StartedCall) -> Iterator[En
 
 
 def record_refusal(observers: Sequence[Observer], started: StartedCall, refusal: str) -> None:
-    """Record a call that reaches no tool. It is refused in any case, so an observer cannot refuse it too."""
+    """Record a call that reaches no tool. It is refused in any case, so an observer's error is only logged."""
     try:
         with observed(observers, started) as ended:
             ended.refusal = refusal
     except InfrastructureError as error:
-        logging.getLogger("toolc").error("a refused call is not recorded (%s): %s", refusal, error)
+        logging.getLogger("toolc").error("a refused call was not recorded (%s): %s", refusal, error)
 
 
 def recording(confirm: Confirm | None, ended: EndedCall) -> Confirm | None:

@@ -30,7 +30,7 @@ def export_spans() -> None:
 
 
 def resource() -> Resource:
-    """Return what spans and metrics say about this process: ``OTEL_SERVICE_NAME``, by default ``toolc``, and others."""
+    """Return the attributes of this process, with the name in ``OTEL_SERVICE_NAME``, which is ``toolc`` by default."""
     return Resource.create({SERVICE_NAME: "toolc"}).merge(Resource.create())
 
 

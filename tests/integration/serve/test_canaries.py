@@ -199,7 +199,7 @@ def test_after_a_kill_the_log_says_what_is_true(folder: Path) -> None:
         answered = {call for each in callers for call in each.result()}
     assert len(answered) > len(callers)
     verified = toolc(folder, "audit", "verify")
-    assert "as written" in verified
+    assert "intact" in verified
     for call in naps:
         assert f"no line yet: take_nap, call {call}, started" in verified
     assert answered <= recorded_calls(folder).keys()
@@ -218,4 +218,4 @@ def test_after_a_kill_the_log_says_what_is_true(folder: Path) -> None:
     os.truncate(log, log.stat().st_size - 20)
     with pytest.raises(subprocess.CalledProcessError) as failed:
         toolc(folder, "audit", "verify")
-    assert "NOT as written" in failed.value.stdout
+    assert "NOT intact" in failed.value.stdout

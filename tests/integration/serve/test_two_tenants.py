@@ -111,7 +111,8 @@ def test_an_unknown_user_and_an_old_token_reach_nothing(url: str, issuer: TestIs
     stranger = call(url, issuer.token(sub="three", aud="tools"), "files")
     assert stranger == "this server does not know the subject of this token"
     assert (
-        call(url, issuer.token(sub="one", aud="tools", exp=int(time.time()) - 60), "files") == "this token has expired"
+        call(url, issuer.token(sub="one", aud="tools", exp=int(time.time()) - 60), "files")
+        == "this token is refused: Signature has expired"
     )
 
 

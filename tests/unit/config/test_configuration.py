@@ -227,7 +227,7 @@ def test_numbers_of_warm_sandboxes_are_whole_numbers(home: dict[str, str]) -> No
     write(home, "warm: {a: 0, b: 2}\n")
     assert load_configuration(home).warm == {"a": 0, "b": 2}
     write(home, "warm: {a: -1}\n")
-    with pytest.raises(UsageError, match=r"config.yaml:1:11: 'a' in 'warm' must be a whole number from 0 to 1000"):
+    with pytest.raises(UsageError, match=r"config.yaml:1:11: warm.a must be a whole number from 0 to 1000"):
         load_configuration(home)
     write(home, "warm: 2\n")
     with pytest.raises(UsageError, match=r"config.yaml:1:7: 'warm' must be a map, but is the number 2"):

@@ -227,7 +227,7 @@ def test_sources_in_the_configuration_are_used(tmp_path: Path) -> None:
     ("text", "expected"),
     [
         ("secrets: {A: hunter2hunter2}", ":1:14: secrets.A must be the source of the value, not the value itself"),
-        ("secrets: {A: {file: b}}", ":1:14: secrets.A.file is not an absolute path; start it with / or ~"),
+        ("secrets: {A: {file: b}}", ":1:21: 'file' is not an absolute path; start it with / or ~"),
         ("secrets: {A: {}}", ":1:14: "),
         ("secrets: {A: {env: X, file: /b}}", ":1:"),
         ("secrets: {A: {vault: X}}", ":1:"),

@@ -5,14 +5,15 @@ from pathlib import Path
 import pytest
 from compiling.compiled import HEAD, found_in
 
-from toolc.document.map_reader import Findings, boolean, mapping, sequence, text
+from toolc.document.map_reader import Findings, boolean, map_of, mapping, sequence, text
 from toolc.document.nodes import Scalar
 from toolc.model.diagnostics import Diagnostics
 from toolc.model.source import SourceText
 
 
 @pytest.mark.parametrize(
-    ("parse", "expected"), [(mapping, "a map"), (sequence, "a list"), (boolean, "true or false"), (text, "a string")]
+    ("parse", "expected"),
+    [(mapping, "a map"), (map_of(text), "a map"), (sequence, "a list"), (boolean, "true or false"), (text, "a string")],
 )
 def test_a_value_of_the_wrong_type_is_a_finding(parse: object, expected: str) -> None:
     source, diagnostics = SourceText("a.yaml", "5"), Diagnostics()

@@ -225,7 +225,7 @@ class TestChanges:
     def test_missing_moved_and_foreign_lines_are_found(self, files: AuditFiles, path: Path) -> None:
         a, b, c, d = path.read_text().splitlines(keepends=True)
         path.write_text(a + c + d)
-        assert "line 2: 1 lines are missing before it" in problems(files)
+        assert "line 2: it follows a gap of 1 line" in problems(files)
         path.write_text(a + c + b + d)
         assert "it does not follow the line before" in problems(files)
         path.write_text(b + c + d)
@@ -247,7 +247,7 @@ class TestChanges:
         path.write_text(first)
         path.with_name("000003.jsonl").write_text(last)
         make(path.with_name("000002.jsonl"))
-        assert problems(files) == "000003.jsonl, line 1: 2 lines are missing before it"
+        assert problems(files) == "000003.jsonl, line 1: it follows a gap of 2 lines"
 
     def test_a_removed_end_is_found_only_with_a_checkpoint(self, files: AuditFiles, path: Path) -> None:
         checkpoint = Checkpoint.parse(str(checkpoint_of(verified(files))))
@@ -266,7 +266,7 @@ class TestChanges:
     def test_a_removed_chain_is_found_while_there_are_later_ones(self, files: AuditFiles, path: Path) -> None:
         (files.log / "2").mkdir()
         path.parent.rename(files.log / "old")
-        problem = "the chain was removed: the checkpoint has it, or there is a later chain"
+        problem = "the chain was removed: a checkpoint names it, or a later chain exists"
         assert [(each.name, each.problems) for each in verified(files)] == [
             ("2", []),
             ("0", [problem]),
@@ -285,8 +285,8 @@ class TestChanges:
         later = checkpoint_of(verified(files))
         assert problems(files, checkpoint, later) == ""
         first.rename(tmp_path / "archive.jsonl")
-        assert "if you have moved older files away" in problems(files)
-        assert "if you have moved older files away" in problems(files, later)
+        assert "If you moved older files away" in problems(files)
+        assert "If you moved older files away" in problems(files, later)
         assert problems(files, checkpoint, later) == ""
 
     def test_a_cut_line_differs_from_one_that_a_killed_process_has_begun(self, files: AuditFiles, path: Path) -> None:
@@ -438,7 +438,7 @@ class TestFullDisk:
         with largest_file(ROOM_BYTES):
             for end in ends:
                 end(EndedCall(result=ToolResult.success("x")))
-            assert "the audit log is written later, 1 lines wait" in caplog.text
+            assert "lines of the audit log wait until it can be written, 1 so far" in caplog.text
             with pytest.raises(AuditError):
                 log.observe(started("refused"))
         assert lines(files)[-1]["call"] != "during-3"
@@ -463,7 +463,7 @@ class TestFullDisk:
         log = AuditLog(replace(files, when_full="run"))
         with largest_file(0):
             call(log, "a", "b")
-        assert "the audit log has no line of the call b of fetch" in caplog.text
+        assert "the audit log has no line for the call b of fetch" in caplog.text
         call(log, "c")
         assert [(each["call"], each.get("lines_lost")) for each in lines(files)] == [("c", 2)]
 

@@ -13,7 +13,7 @@ import click
 from toolc.cli.common import FINDINGS, note
 from toolc.cli.main import CommandGroup
 from toolc.model.errors import UsageError
-from toolc.model.text import printable
+from toolc.model.text import count_noun, printable
 
 if TYPE_CHECKING:
     from toolc.model.json_schema import JsonObject
@@ -39,7 +39,7 @@ def verify(texts: tuple[str, ...], config: str | None) -> None:
     """Find lines that were changed, moved or removed, and print a checkpoint.
 
     Lines that were removed from the end are found only with a checkpoint that was printed before. Keep checkpoints
-    where those who can write the log cannot change them. The exit code is 1 if there are problems.
+    where people who can write the log cannot change them. The exit code is 1 if there are problems.
     """
     from toolc.telemetry.audit_chain import chain_folders, read_key
     from toolc.telemetry.audit_verify import Checkpoint, checkpoint_of, verify
@@ -93,7 +93,7 @@ def show(
         ):
             click.echo(printable(text if as_json else _summary(record)))
     if damaged:
-        note(f"{damaged} lines are damaged; run: toolc audit verify")
+        note(f"{count_noun(damaged, 'line')} could not be read; run: toolc audit verify")
 
 
 def _files(config: str | None) -> AuditFiles:
@@ -110,8 +110,9 @@ def _files(config: str | None) -> AuditFiles:
 
 
 def _print_report(report: ChainReport) -> None:
-    lines = f"lines {report.first} to {report.last} in {report.files} files" if report.last else "no lines"
-    click.echo(f"chain {report.name}: {lines}: {'NOT as written' if report.problems else 'as written'}")
+    files = count_noun(report.files, "file")
+    lines = f"lines {report.first} to {report.last} in {files}" if report.last else "no lines"
+    click.echo(f"chain {report.name}: {lines}: {'NOT intact' if report.problems else 'intact'}")
     for text in (*report.problems, *report.notes):
         click.echo(f"  {text}")
     for each in report.unfinished:

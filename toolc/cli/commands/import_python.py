@@ -95,4 +95,6 @@ def _place(source: str, root: str | None) -> tuple[Modules, str, str | None]:
         return modules, path, function or None
     if not function and (path := modules.path_of(start)) is not None:
         return modules, path, last
-    raise UsageError(f"the folder {modules.folder} has no module {name}; pass its folder with --path, or a file as FILE.py")
+    raise UsageError(
+        f"the folder {modules.folder} has no module {name}; pass its folder with --path, or a file as FILE.py"
+    )

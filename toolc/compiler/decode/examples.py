@@ -11,7 +11,7 @@ from toolc.compiler.project.network import destinations
 from toolc.compiler.schema.check_schema import check_instance
 from toolc.compiler.schema.patterns import check_python_pattern
 from toolc.document.declared import read_keys
-from toolc.document.map_reader import Findings, Reader, list_of, map_parser, mapping, string
+from toolc.document.map_reader import Findings, Reader, list_of, map_of, map_parser, mapping, string
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar, to_json
 from toolc.document.suggestions import replaced_keys
 from toolc.model import codes
@@ -138,11 +138,8 @@ def _pattern(node: Node, what: str, findings: Findings) -> str | None:
 
 
 def _caller(node: Node, what: str, findings: Findings) -> tuple[tuple[str, str], ...] | None:
-    map_node = mapping(node, what, findings)
-    if map_node is None:
-        return None
-    found = ((each.key, string(each.value, f"{what}.{each.key:.80}", findings)) for each in map_node.entries)
-    return tuple(sorted((name, value) for name, value in found if value is not None))
+    found = map_of(string)(node, what, findings)
+    return None if found is None else tuple(sorted(found.items()))
 
 
 def _files(node: Node, what: str, findings: Findings) -> tuple[File, ...] | None:

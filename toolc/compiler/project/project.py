@@ -14,7 +14,7 @@ from toolc.compiler.project.settings import Settings, TokenBudget, invalid_code
 from toolc.compiler.project.variables import ProjectVariables, check_defaults, decode_variables
 from toolc.dataclass import dataclass, field
 from toolc.document.declared import read_keys
-from toolc.document.map_reader import Findings, Reader, choice, list_of, map_parser, mapping, text
+from toolc.document.map_reader import Findings, Reader, choice, list_of, map_of, map_parser, mapping, text
 from toolc.document.nodes import Document, Mapping, Node
 from toolc.model import codes
 from toolc.model.diagnostics import Severity
@@ -80,7 +80,7 @@ def decode_project(document: Document, folder: Path, findings: Findings) -> Proj
     reader = Reader(document.root, "the project file", findings)
     _report_reserved(reader)
     found = read_keys(
-        reader, ProjectKeys, defaults=mapping, vars=decode_variables, toolsets=_toolsets, builtin=_builtin,
+        reader, ProjectKeys, defaults=mapping, vars=decode_variables, toolsets=map_of(_members), builtin=_members,
         lint=_lint, exclude=list_of(_path), out=_path, policy=decode_project_policy,
     )  # fmt: skip
     reader.close()
@@ -119,17 +119,7 @@ def _path(node: Node, what: str, findings: Findings) -> str | None:
         return None
 
 
-def _toolsets(node: Node, what: str, findings: Findings) -> dict[str, tuple[Member, ...]] | None:
-    map_node = mapping(node, what, findings)
-    if map_node is None:
-        return None
-    sets = {entry.key: list_of(_member)(entry.value, f"toolsets.{entry.key}", findings) for entry in map_node.entries}
-    for members in sets.values():
-        _report_duplicates(members or (), findings)
-    return {name: members for name, members in sets.items() if members is not None}
-
-
-def _builtin(node: Node, what: str, findings: Findings) -> tuple[Member, ...] | None:
+def _members(node: Node, what: str, findings: Findings) -> tuple[Member, ...] | None:
     members = list_of(_member)(node, what, findings)
     _report_duplicates(members or (), findings)
     return members

@@ -92,7 +92,7 @@ class FindingTools:
 
 def _found(tools: Sequence[ToolSpec]) -> CallToolResult:
     if not tools:
-        return _answer(ToolResult(content=(Text("No tool fits. Use other words, or fewer."),)))
+        return _answer(ToolResult(content=(Text("No tool matches. Try other words, or fewer."),)))
     found: list[JsonValue] = [{"name": tool.name, "description": shorten(tool.description, _SUMMARY)} for tool in tools]
     return _data({"tools": found})
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import Final
@@ -27,9 +27,6 @@ _WEIGHTS: Final = {
 
 _SYNONYM: Final = 0.25
 """How much a synonym counts, compared with the word of the query itself."""
-
-_UNKNOWN: Final = 0.35
-"""How much a synonym or a similar word counts if no label has the word of the query."""
 
 _PAIR: Final = 0.3
 """How much it counts that two words of the query are next to each other in a label."""
@@ -49,16 +46,9 @@ _COVERAGE: Final = 0.3
 _DEPRECATED: Final = 0.7
 """How much a deprecated tool counts, compared with one that is not."""
 
-_ALIKE: Final = 0.1
-"""How much less a tool counts if its label is the same as one before."""
-
-_VARIED: Final = 25
-"""How many of the best tools may change places because their labels are alike."""
-
 _SHARED: Final = 3
 """A sentence in more descriptions than this says nothing about a tool."""
 
-_PREFIXES: Final = ("de", "dis", "pre", "re", "sub", "un")
 _SENTENCE: Final = re.compile(r"(?<=[.!?:])\s+|\s+-\s+|\n")
 _LINK: Final = re.compile(r"\]\([^)]*\)")
 
@@ -77,7 +67,6 @@ class ToolIndex:
         self._purposes = [purpose_of_tool(tool) for tool in self._tools]
         titles = [stems(tool.label or tool.name) for tool in self._tools]
         self._labels = [frozenset(title) for title in titles]
-        self._in_labels = frozenset().union(*self._labels)
         self._pairs: defaultdict[frozenset[str], set[int]] = defaultdict(set)
         for position, title in enumerate(titles):
             for pair in pairwise(title):
@@ -115,27 +104,13 @@ class ToolIndex:
             coverage = covered[position] / total * (1 + labels[position])
             scores[position] *= math.pow(coverage, _COVERAGE) * purpose.fit(self._purposes[position])
             scores[position] *= _DEPRECATED if self._tools[position].deprecated else 1
-        return [self._tools[position] for position in self._varied(scores)]
-
-    def _varied(self, scores: Mapping[int, float]) -> Iterator[int]:
-        """Yield the best position first. A tool counts less if a better one has a similar label."""
-        ranked = sorted(scores, key=lambda each: (-scores[each], each))
-        alike = dict.fromkeys(ranked[:_VARIED], 0.0)
-        while alike:
-            best = max(alike, key=lambda each: scores[each] * (1 - _ALIKE * alike[each] ** 2))
-            yield best
-            del alike[best]
-            for each in alike:
-                one, other = self._labels[each], self._labels[best]
-                alike[each] = max(alike[each], len(one & other) / max(1, len(one | other)))
-        yield from ranked[_VARIED:]
+        return [self._tools[position] for position in sorted(scores, key=lambda each: (-scores[each], each))]
 
     def _occurrences(self, stem: str) -> dict[int, tuple[float, float, float]]:
         """Return the tools with a word or a synonym: how frequent and how near it is, and its share of the label."""
         found: dict[int, tuple[float, float, float]] = {}
         others = synonyms(stem) if stem in self._postings else synonyms(stem) | self._similar(stem)
-        near = _SYNONYM if stem in self._in_labels else _UNKNOWN
-        for word, weight in (dict.fromkeys(others, near) | {stem: 1.0}).items():
+        for word, weight in (dict.fromkeys(others, _SYNONYM) | {stem: 1.0}).items():
             for position, frequency in self._postings.get(word, {}).items():
                 best, nearest, share = found.get(position, (0.0, 0.0, 0.0))
                 share += weight / len(self._labels[position]) if word in self._labels[position] else 0.0
@@ -143,12 +118,9 @@ class ToolIndex:
         return found
 
     def _similar(self, stem: str) -> set[str]:
-        """Return words like one that no tool has: without a prefix, its two parts, or with another spelling."""
-        known = self._postings.keys()
-        parts = {stem.removeprefix(prefix) for prefix in _PREFIXES} & known
-        for end in range(3, len(stem) - 2):
-            parts |= {stem[:end], stem[end:]} if {stem[:end], stem[end:]} <= known else set()
-        return parts or {*get_close_matches(stem, (each for each in known if each[:2] == stem[:2]), n=2, cutoff=0.8)}
+        """Return words like one that no tool has, with another spelling."""
+        known = (each for each in self._postings if each[:2] == stem[:2])
+        return {*get_close_matches(stem, known, n=2, cutoff=0.8)}
 
 
 def _parts(tool: ToolSpec, sentences: Sequence[str]) -> dict[str, Counter[str]]:

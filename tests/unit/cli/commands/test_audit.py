@@ -57,7 +57,7 @@ def test_verify_prints_a_checkpoint_and_finds_what_was_removed_after_it(tmp_path
     call("echo")
     verified = toolc("audit", "verify")
     first, last = verified.stdout.splitlines()
-    assert (verified.exit_code, first) == (0, "chain 0: lines 1 to 2 in 1 files: as written")
+    assert (verified.exit_code, first) == (0, "chain 0: lines 1 to 2 in 1 file: intact")
     checkpoint = last.removeprefix("checkpoint: ")
     assert toolc("audit", "verify", "--checkpoint", checkpoint).exit_code == 0
     log(tmp_path).write_text(log(tmp_path).read_text().splitlines()[0] + "\n")
@@ -73,7 +73,7 @@ def test_damaged_lines_are_counted_and_not_shown(tmp_path: Path) -> None:
         file.write("not JSON\n[]\n" + "[" * 200_000 + "\n")
     shown = toolc("audit", "show")
     assert len(shown.stdout.splitlines()) == 1
-    assert "3 lines are damaged; run: toolc audit verify" in shown.stderr
+    assert "3 lines could not be read; run: toolc audit verify" in shown.stderr
     assert toolc("audit", "verify").exit_code == 1
 
 

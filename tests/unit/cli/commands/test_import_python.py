@@ -80,7 +80,11 @@ def test_a_function_is_named_behind_a_file_or_a_module(folder: Path) -> None:
     run("src/shop/tools/notes.py:find_notes", "--path", "src", "--out", "four")
     assert [files(folder / each) for each in ("one", "two", "three", "four")] == [expected] * 4
     for source, options, message in (
-        ("shop.other.thing", ["--path", "src"], "toolc: the folder src has no module shop.other.thing; pass its folder"),
+        (
+            "shop.other.thing",
+            ["--path", "src"],
+            "toolc: the folder src has no module shop.other.thing; pass its folder",
+        ),
         ("units.py", ["--path", "src"], "toolc: units.py is not below src"),
         ("missing.py", [], "toolc: missing.py cannot be read: No such file"),
         ("units.py", ["--out", "."], "toolc: the specs would be next to units.py"),

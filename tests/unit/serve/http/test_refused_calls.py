@@ -101,4 +101,4 @@ async def test_a_log_that_cannot_be_written_does_not_change_the_answer(caplog: p
 
     async with served(host(full)) as client:
         assert (await over_the_api(client, "nothing", {})).status_code == 404
-    assert "a refused call is not recorded (not_found): nothing was not called: the disk is full" in caplog.text
+    assert "a refused call was not recorded (not_found): nothing was not called: the disk is full" in caplog.text

@@ -88,7 +88,7 @@ async def test_a_tool_is_found_described_and_called(mode: Literal["auto", "legac
     [
         ("find_tools", {}, "wrong arguments for find_tools"),
         ("find_tools", {"query": "a" * 501}, "wrong arguments for find_tools"),
-        ("find_tools", {"query": "zyx"}, "No tool fits. Use other words, or fewer."),
+        ("find_tools", {"query": "zyx"}, "No tool matches. Try other words, or fewer."),
         ("describe_tools", {"names": ["echo", "other"]}, "there is no tool 'other'; find the names"),
         ("call_tool", {"arguments": {}}, "wrong arguments for call_tool"),
         ("call_tool", {"name": "call_tool"}, "there is no tool 'call_tool'"),
@@ -122,7 +122,7 @@ async def test_denied_tools_are_neither_found_nor_described_nor_run() -> None:
             described = await client.call_tool("describe_tools", {"names": ["wipe"]})
             called = await client.call_tool("call_tool", {"name": "wipe", "arguments": {"path": "a"}})
     assert before.structured_content
-    assert words(found) == "No tool fits. Use other words, or fewer."
+    assert words(found) == "No tool matches. Try other words, or fewer."
     assert described.is_error
     assert (called.is_error, asked) == (True, [])
 
@@ -133,7 +133,7 @@ async def test_a_client_finds_and_calls_only_tools_with_its_tags() -> None:
     async with connected(alice) as (client, _):
         found = await client.call_tool("find_tools", {"query": "erase a disk"})
         called = await client.call_tool("call_tool", {"name": "wipe", "arguments": {"path": "a"}})
-    assert words(found) == "No tool fits. Use other words, or fewer."
+    assert words(found) == "No tool matches. Try other words, or fewer."
     assert words(called).startswith("there is no tool 'wipe'")
 
 
