@@ -26,11 +26,20 @@ def test_each_line_is_a_call(tmp_path: Path) -> None:
         tmp_path,
         {"id": "a", "tool": "echo", "arguments": {"word": "hi"}},
         "",
-        {"id": "b", "tool": "echo", "workspace": "w", "session": "s", "timeout": 2},
+        {"id": "b", "tool": "echo", "workspace": "w", "session": "s", "timeout": 2, "caller": {"sub": "u"}},
     )
     assert [*calls] == [
         CallLine(line=1, call_id="a", tool="echo", arguments={"word": "hi"}),
-        CallLine(line=3, call_id="b", tool="echo", arguments={}, workspace=Path("w"), session="s", timeout=2.0),
+        CallLine(
+            line=3,
+            call_id="b",
+            tool="echo",
+            arguments={},
+            workspace=Path("w"),
+            session="s",
+            timeout=2.0,
+            caller={"sub": "u"},
+        ),
     ]
     assert (calls.count, calls.last_lines) == (2, {"s": 3})
 
@@ -49,6 +58,8 @@ def test_each_line_is_a_call(tmp_path: Path) -> None:
         ({"id": "b", "tool": "echo", "timeout": 0}, "'timeout' must be a number of seconds above 0"),
         ({"id": "b", "tool": "echo", "timeout": 1e300}, "'timeout' must be a number of seconds above 0 and below 9e12"),
         ({"id": "b", "tool": "echo", "workspace": "a\0b"}, "'workspace' must be a path"),
+        ({"id": "b", "tool": "echo", "caller": "u"}, "'caller' must be an object"),
+        ({"id": "b", "tool": "echo", "caller": {"sub": 1}}, "caller['sub'] must be a string; got 1"),
         ({"id": "b", "tool": "echo", "args": {}}, "unknown key 'args'; write 'arguments'"),
         ({"id": "b", "tool": "wipe"}, "there is no tool 'wipe'"),
         ({"id": "a", "tool": "echo"}, "line 1 already has the id 'a'; each call needs its own id"),

@@ -102,6 +102,17 @@ def test_a_call_that_cannot_be_made_has_a_result_too(batch: Batch) -> None:
     assert batch.results["1"] == "hi", "the tool has no workspace"
 
 
+def test_a_call_has_the_caller_of_its_line(batch: Batch) -> None:
+    (batch.folder / "echo.yaml").write_text(SPEC.replace("description: A word", "from: caller.sub"))
+    batch.load()
+    caller = {"caller": {"sub": "user-1"}}
+    batch.write(caller, {"caller": {"sub": "user-2"}}, {}, {"arguments": {"word": "user-2"}, **caller})
+    batch.run()
+    assert (batch.results["0"], batch.results["1"]) == ("user-1", "user-2")
+    assert "needs to know 'sub' of its caller" in batch.results["2"]
+    assert "'word' is set by the host" in batch.results["3"]
+
+
 def test_a_call_is_in_the_journal_before_it_starts(batch: Batch) -> None:
     seen: list[list[str]] = []
 

@@ -72,8 +72,8 @@ def command(  # noqa: PLR0913  one parameter per option
     """Run the calls of a file, each at most once.
 
     TARGET is a spec file, a folder of specs, or a registry.json. Each line of CALLS.jsonl is an object with the keys
-    id, tool and arguments, and optionally workspace, session and timeout. After a crash or Ctrl-C, the same command
-    runs the calls that have not started.
+    id, tool and arguments, and optionally workspace, session, timeout and caller. After a crash or Ctrl-C, the same
+    command runs the calls that have not started.
     """
     from toolc.batch.calls_file import CallsFile  # start-up time
     from toolc.batch.journal import Journal

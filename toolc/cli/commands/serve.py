@@ -217,7 +217,7 @@ def _over_http(
     with _optional_extra():
         from toolc.serve.http.application import make_app
         from toolc.serve.http.gate import LOCAL
-        from toolc.serve.http.host import ClientSettingsFile, CurrentIssuers, HttpHost
+        from toolc.serve.http.host import ClientSettingsFile, HttpHost
         from toolc.serve.http.listener import serve_http
         from toolc.serve.http.reload import Reloader
         from toolc.serve.http.sign_in import SignIn
@@ -232,7 +232,7 @@ def _over_http(
 
     paths, load = configuration_source(settings.config)
     clients = ClientSettingsFile(paths, load)
-    if issuers := CurrentIssuers(clients):
+    if issuers := clients.current().issuers:
         settings = replace(settings, issuers=issuers, requires_token=True)
     tokens = TokenFile()
     if not tokens.tokens() and not issuers and (settings.requires_token or not settings.is_loopback):

@@ -6,7 +6,7 @@
 - ``settings``: the address, and the hosts and origins that requests may name. Public: ``ConfirmMode``,
   ``HttpSettings``, ``parse_settings``.
 - ``host``: what all routes share: the tools, the clients, and the calls. Public: ``ClientSettingsFile``,
-  ``CurrentIssuers``, ``HttpHost``.
+  ``HttpHost``.
 - ``gate``: Host, Origin, authentication, rates and the size of requests. Public: ``LOCAL``, ``Gate``, ``Caller``.
 - ``jwt_callers``: who sends a JWT, and what its scopes allow.
 - ``sign_in``: links to sign in to the page, sessions, and their route. Public: ``Session``, ``SignIn``.

@@ -21,7 +21,7 @@ from toolc.model.errors import ToolcError, UsageError
 from toolc.serve.http.api import PREFIX, Api
 from toolc.serve.http.catalog_api import CatalogApi
 from toolc.serve.http.gate import METRICS, Gate, Verify, VerifyJwt, user_of
-from toolc.serve.http.host import HttpHost
+from toolc.serve.http.host import ClientSettingsFile, HttpHost
 from toolc.serve.http.mcp_endpoint import McpEndpoint
 from toolc.serve.http.page import page_routes
 from toolc.serve.http.problems import problem, retry_later
@@ -71,7 +71,7 @@ def make_app(
         Route("/mcp", endpoint),
         Mount(PREFIX, routes=[*api.routes(), *catalog.routes(), Session(settings, sign_in).route(), upload_route()]),
         *page_routes(),
-        *(metadata_routes(settings) if settings.issuers else ()),
+        *(metadata_routes(settings, host.settings) if settings.issuers else ()),
     ]
     if read := host.metrics:
         text = "text/plain; version=0.0.4"
@@ -88,17 +88,19 @@ def _jwts(settings: HttpSettings, host: HttpHost) -> VerifyJwt | None:
         return None
     from toolc.serve.http.jwt_callers import JwtCallers  # lazy: +60 ms (cryptography); few servers have issuers
 
-    return JwtCallers(settings.issuers, settings.resource, host.settings.entry_of).caller
+    clients = host.settings
+    return JwtCallers(lambda: clients.current().issuers, settings.resource, clients.entry_of).caller
 
 
-def metadata_routes(settings: HttpSettings) -> list[Route]:
+def metadata_routes(settings: HttpSettings, clients: ClientSettingsFile) -> list[Route]:
     """Return the routes at which clients learn where to get a token (RFC 9728), and that it is not here."""
 
     async def metadata(_: Request) -> ASGIApp:
-        servers: list[Any] = [*settings.issuers]  # as text, because AnyHttpUrl adds a slash, and clients compare them
+        issuers = clients.current().issuers
+        servers: list[Any] = [*issuers]  # as text, because AnyHttpUrl adds a slash, and clients compare them
         if not servers:
             return problem(404, "this server has no issuers at present")
-        scopes = sorted({scope for issuer in settings.issuers.values() for scope in issuer.scopes})
+        scopes = sorted({scope for issuer in issuers.values() for scope in issuer.scopes})
         (route,) = create_protected_resource_routes(AnyHttpUrl(settings.resource), servers, scopes or None, "toolc")
         return route.app
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.config.configuration import ClientSettings, Configuration, Issuer
+from toolc.config.configuration import ClientSettings, Configuration
 from toolc.dataclass import dataclass, replace
 from toolc.model.call import Confirm
 from toolc.model.errors import UsageError
@@ -74,22 +74,6 @@ class ClientSettingsFile:
     def _now(self) -> tuple[tuple[int, int, int], ...]:
         states = [each.stat() for each in self._paths if each.exists()]
         return tuple((each.st_mtime_ns, each.st_ino, each.st_size) for each in states)
-
-
-class CurrentIssuers(Mapping[str, Issuer]):
-    """The issuers that the settings have at present."""
-
-    def __init__(self, settings: ClientSettingsFile) -> None:
-        self._settings = settings
-
-    def __getitem__(self, url: str) -> Issuer:
-        return self._settings.current().issuers[url]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._settings.current().issuers)
-
-    def __len__(self) -> int:
-        return len(self._settings.current().issuers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,14 +30,17 @@ _EXPLAINED: Final = (
 )  # fmt: skip
 """What PyJWT says about these, once the signature has been verified, contains no part of the token."""
 
+Issuers = Callable[[], Mapping[str, Issuer]]
+"""Returns the issuers that are accepted at present, by their URLs."""
+
 NameOf = Callable[[str, str], str | None]
 """Returns the entry of ``clients`` for an issuer and a subject, ``default``, or None if there is neither."""
 
 
 class JwtCallers:
-    """Returns who sends a JWT of ``issuers``, which may change. ``resource`` is the URL of the server, the audience."""
+    """Returns who sends a JWT of the present ``issuers``. ``resource`` is the URL of the server, the audience."""
 
-    def __init__(self, issuers: Mapping[str, Issuer], resource: str, name_of: NameOf, read: Read = read_keys) -> None:
+    def __init__(self, issuers: Issuers, resource: str, name_of: NameOf, read: Read = read_keys) -> None:
         self._issuers = issuers
         self._resource = resource
         self._name_of = name_of
@@ -72,7 +75,7 @@ class JwtCallers:
         # Nothing of this is trusted. It only chooses the issuer whose keys verify the token.
         unverified = jwt.decode_complete(token, options={"verify_signature": False})
         header, url = unverified["header"], unverified["payload"].get("iss")
-        issuer = self._issuers.get(url) if isinstance(url, str) else None
+        issuer = self._issuers().get(url) if isinstance(url, str) else None
         algorithm, kid, kind = header.get("alg"), header.get("kid"), header.get("typ", "JWT")
         if issuer is None or str(algorithm) not in _ACCEPTED or str(kind).lower() not in _TYPES:
             raise PyJWTError("another issuer, algorithm or type")

@@ -36,7 +36,7 @@ class HttpSettings:
     ``config`` is a configuration file to use instead of the user's.
     ``metrics_address`` is another address, for metrics. ``certificate`` and ``key`` are files for TLS.
     ``base_path`` is the path under which a proxy publishes the server, and ``proxies`` are the addresses whose
-    ``X-Forwarded-*`` headers count. ``issuers`` are those whose JWTs are accepted.
+    ``X-Forwarded-*`` headers count. ``issuers`` are those at the start, whose JWTs are accepted.
     """
 
     host: str

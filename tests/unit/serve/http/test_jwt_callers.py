@@ -31,7 +31,7 @@ def callers(issuer: TestIssuer, *, default: bool = True, **scopes: Scope) -> Jwt
     def name_of(url: str, subject: str) -> str | None:
         return "alice" if (url, subject) == (URL, "user-1") else "default" if default else None
 
-    return JwtCallers({URL: issuer_settings(scopes)}, AUDIENCE, name_of, issuer.read)
+    return JwtCallers(lambda: {URL: issuer_settings(scopes)}, AUDIENCE, name_of, issuer.read)
 
 
 async def refusal(found: JwtCallers, token: str) -> tuple[int, str]:
@@ -210,7 +210,7 @@ class TestKeys:
                 raise UsageError("it is down")
             return issuer.read(settings)
 
-        found = JwtCallers({URL: issuer_settings()}, AUDIENCE, lambda *_: "default", read)
+        found = JwtCallers(lambda: {URL: issuer_settings()}, AUDIENCE, lambda *_: "default", read)
         await found.caller(issuer.token())
         is_down = True
         monkeypatch.setattr(issuer_keys, "FRESH_SECONDS", -1)

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,15 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from calls.fake_http import ANSWERS, SETTINGS, fake_host, served
+from calls import fake_http
+from calls.fake_http import ANSWERS, SETTINGS, fake_host
 from calls.fake_tools import text, tool
 from calls.jwt_issuer import URL, TestIssuer, issuer_settings, key_server
 
 from toolc.config.configuration import ClientSettings, Configuration, Issuer, Scope
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.tool import CallerParameter
-from toolc.serve.http.host import MAX_CLIENTS, ClientSettingsFile, CurrentIssuers, HttpHost
+from toolc.serve.http.host import MAX_CLIENTS, ClientSettingsFile, HttpHost
 from toolc.serve.http.settings import HttpSettings
 from toolc.serve.served_client import ServedClient
 
@@ -49,6 +51,13 @@ def _answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def host(**clients: ClientSettings) -> HttpHost:
     return fake_host(MINE, WIPE, denied=(), confirm="api", **(clients or {"default": ClientSettings()}))
+
+
+def served(host: HttpHost, settings: HttpSettings = SETTINGS) -> AbstractAsyncContextManager[httpx2.AsyncClient]:
+    """Serve with a configuration that has the issuers of ``settings``."""
+    clients = host.settings.current().clients
+    host.settings = ClientSettingsFile(load=lambda: Configuration(clients=clients, issuers=settings.issuers))
+    return fake_http.served(host, settings)
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -320,14 +329,15 @@ async def test_a_change_of_the_issuers_applies_to_the_next_request(
     issuers = {URL: known}
     clients = {"default": ClientSettings()}
     current = ClientSettingsFile([file], lambda: Configuration(clients=clients, issuers=dict(issuers)))
-    live = replace(settings, issuers=CurrentIssuers(current))
+    live = host()
+    live.settings = current
 
     def change(new: dict[str, Issuer]) -> None:
         issuers.clear()
         issuers.update(new)
         file.write_text(file.read_text() + "x")
 
-    async with served(host(), live) as client:
+    async with fake_http.served(live, settings) as client:
 
         async def status(url: str, **claims: Any) -> int:
             found = await client.get(f"{API}/tools", headers=bearer(issuer.token(iss=url, scope="read", **claims)))
