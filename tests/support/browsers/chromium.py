@@ -94,6 +94,20 @@ class Browser:
             "const each = document.activeElement; return each.getAttribute(arguments[0]) ?? each[arguments[0]]", name
         )
 
+    def download_to(self, folder: Path) -> None:
+        """Write downloads to a folder from now on."""
+        self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
+
+    def downloaded(self, folder: Path) -> Path:
+        """Return the only file in a folder of downloads, when it is complete."""
+        from selenium.webdriver.support.wait import WebDriverWait
+
+        found: list[Path] = WebDriverWait(self.driver, 60).until(
+            lambda _: [each for each in folder.glob("[!.]*") if each.suffix != ".crdownload" and each.stat().st_size]
+        )
+        (file,) = found
+        return file
+
     def violations(self) -> list[str]:
         """Return what axe-core says is not accessible in the page."""
         self.run((Path(NODE_MODULES) / "axe-core" / "axe.min.js").read_text(encoding="utf-8"))

@@ -51,7 +51,7 @@ export async function show(place, route) {
       element("h1", { class: "mono" }, tool.name),
       tool.title ? element("bdi", { class: "muted" }, tool.title) : null,
       element("span", { class: "states" }, stateBadges(tool), badge(risk.text, risk.tone), lockBadge(tool.lock), testBadge(tool)),
-      element("span", { class: "actions" }, isFile ? null : link(["try", tool.name], "Try it"), copyButton(() => location.href, "Copy link")),
+      element("span", { class: "actions" }, isFile ? null : link(["try", tool.name], [icon("play"), "Try it"], { class: "primary" }), copyButton(() => location.href, "Copy link")),
     ),
     tool.deprecated ? element("p", { class: "callout warning" }, icon("alert"), element("span", null, "Deprecated: ", element("bdi", null, tool.deprecated))) : "",
     lockSection(tool) ?? "",

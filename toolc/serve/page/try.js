@@ -64,6 +64,7 @@ class Trial {
     append(this.place,
       element("p", { class: "trail" }, link(["tools", tool.name], tool.name)),
       element("h1", null, `Try ${tool.title}`),
+      element("p", { class: "description muted", dir: "auto" }, tool.description),
       element("div", { class: "trial" },
         element("div", null,
           examples.length > 0 && element("p", null, "Fill in: ", examples),

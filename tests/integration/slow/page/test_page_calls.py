@@ -52,6 +52,7 @@ tools:
     description: Sort the lines of a file in the workspace. Use it for lists.
     parameters: {{path: {{type: string, maxLength: 200, description: "The file, e.g. 'data/a.txt'"}}}}
     backend: {{shell: {{argv: [sort, "{{{{ path }}}}"]}}}}
+    result: {{files: ["{{{{ path }}}}"]}}
     sandbox: {{workspace: {{mode: transaction, commit: success, writes: ["data/**"]}}}}
 """
 
@@ -63,6 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "specs" / "tools.yaml").write_text(SPECS)
     toolc(folder, "token", "create", "ann", "--role", "reviewer")
     (folder / "work" / "data").mkdir(parents=True)
+    (folder / "downloads").mkdir()
     return folder
 
 
@@ -181,6 +183,7 @@ def test_files_are_put_into_the_workspace_and_replaced_only_when_asked(
 ) -> None:
     name = "<img src=x onerror=pwned=1>.txt"
     (folder / name).write_text("b\na\n")
+    chromium.download_to(folder / "downloads")
     chromium.open(f"{server.url}/#/try/draw", ".trial")
     assert chromium.all(".upload") == []
     chromium.open(f"{server.url}/#/try/sort_file", ".upload")
@@ -195,6 +198,9 @@ def test_files_are_put_into_the_workspace_and_replaced_only_when_asked(
     run_button(chromium)
     ended(chromium, "ended: success")
     assert chromium.wait(".result pre").text == "a\nb"
+    assert chromium.texts(".result figure strong") == [f"data/{name}"]
+    chromium.wait(".result figure button").click()
+    assert chromium.downloaded(folder / "downloads").read_text() == "b\na\n"
     chromium.run(
         "const data = new DataTransfer(); data.items.add(new File(['z'], arguments[0]));"
         "const event = new DragEvent('drop', {dataTransfer: data, cancelable: true});"
