@@ -141,14 +141,20 @@ def user_configuration(*, warn: bool = True, path: Path | None = None) -> Config
     configuration = load_configuration() if path is None else read_private(path)
     if logs_as_json():
         return configuration
-    progress = _print_log("toolc.images", "toolc: %(message)s")
-    progress.setLevel(logging.INFO)
-    progress.propagate = False
+    print_image_log()
     if not warn:
         logging.getLogger("toolc").addHandler(logging.NullHandler())
     elif configuration.accept_unenforced or configuration.host_programs:
         _print_log("toolc", "toolc: warning: %(message)s")
     return configuration
+
+
+def print_image_log() -> None:
+    """Print the progress of images on stderr, unless the log is JSON, which includes it."""
+    if not logs_as_json():
+        progress = _print_log("toolc.images", "toolc: %(message)s")
+        progress.setLevel(logging.INFO)
+        progress.propagate = False
 
 
 def _print_log(name: str, line: str) -> logging.Logger:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import logging
 import pickle
-import threading
-from asyncio import get_running_loop, to_thread
+from asyncio import create_task, get_running_loop, to_thread, wait
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, contextmanager, suppress
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,6 +38,7 @@ from toolc.model.names import ENGINES
 from toolc.model.registry import RegisteredTool
 from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
+from toolc.runtime.execution.admission import check_admission
 from toolc.runtime.execution.async_calls import async_events
 from toolc.runtime.execution.batch import Order
 from toolc.runtime.pool.control import PoolReport
@@ -46,7 +46,10 @@ from toolc.runtime.pool.control import reports as pool_reports
 from toolc.runtime.sandboxed.options import profile_of, select_approved
 from toolc.runtime.sessions.sandbox_session import Program
 from toolc.sandbox.interface import unenforced
-from toolc.sandbox.selection import load, probe
+from toolc.sandbox.selection import load, probe, pull
+
+LONG_SECONDS: Final = 1.0
+"""How long getting an image may take before the driver receives a message."""
 
 CONFIRM_STEP: Final = "a step of another tool cannot be confirmed on a cluster; call the tool itself"
 
@@ -60,18 +63,19 @@ class _NodeExecutor(Executor):
         self._denials.deny(names, tags)
         self._denials.allow(old_names - names, old_tags - tags)
 
-    def fetch_images(self, tools: Iterable[RegisteredTool]) -> None:
-        """Get the images and packages of tools, on a thread of its own. Calls report its errors."""
-
-        def fetch() -> None:
-            for tool in tools:
-                sandbox = replace(tool.spec.sandbox, workspace="none", transaction=None)
-                with suppress(ToolcError):
-                    profile = profile_of(replace(tool.spec, sandbox=sandbox), self._options)
-                    select_approved(tool.spec, profile, self._options).engine.content_digests(profile)
-                    logging.getLogger("toolc").info("the image of %s is ready", tool.spec.name)
-
-        threading.Thread(target=fetch, name="toolc images", daemon=True).start()
+    def fetch_image(self, tool: RegisteredTool) -> str:
+        """Get the image and packages of a tool. Return why this failed, or nothing if it may not run here."""
+        sandbox = replace(tool.spec.sandbox, workspace="none", transaction=None)
+        try:
+            check_admission(tool, self._called, self._options.lock, self._options.policy)
+            profile = profile_of(replace(tool.spec, sandbox=sandbox), self._options)
+            if profile.image:
+                self._select_engine(replace(profile, image=None))  # do not pull what cannot run here
+                pull(profile.image)
+            select_approved(tool.spec, profile, self._options).engine.content_digests(profile)
+        except ToolcError as error:
+            return str(error) if type(error) is InfrastructureError else ""
+        return ""
 
 
 class NodeActor:
@@ -84,6 +88,7 @@ class NodeActor:
             if versions()[name] != version
         ).removesuffix(". ")
         self._executors: tuple[_NodeExecutor, ...] = ()  # of the present tools, and of those before an update
+        self._tools: tuple[RegisteredTool, ...] = ()
         self._threads = ThreadPoolExecutor(MAX_CALLS, "toolc call")
         self._running: dict[str, Cancellation] = {}
         self._denials = Denials()
@@ -101,14 +106,28 @@ class NodeActor:
             session_idle=setup.session_idle, approve_changes=self._approve, workspace=setup.shared_workspace,
         )  # fmt: skip
         self._executors = (executor,)
-        executor.fetch_images(setup.all_tools())
+        self._tools = setup.all_tools()
 
     async def update(self, setup: bytes) -> None:
         """Run further calls with other tools. Running calls, and those that the driver has sent, keep theirs."""
         changed: NodeSetup = pickle.loads(setup)  # noqa: S301  as above
         for newest in self._executors[:1]:
             self._executors = (newest.with_registry(changed.registry(), changed.lock), newest)
-            self._executors[0].fetch_images(changed.all_tools())
+            self._tools = changed.all_tools()
+
+    async def fetch_images(self) -> AsyncIterator[tuple[int, str]]:
+        """Get the images of all tools. Yield messages, with their levels, about those that take long or fail."""
+        for newest in self._executors[:1]:
+            for tool in self._tools:
+                image = f"the image of {tool.spec.name}"
+                fetched = create_task(to_thread(newest.fetch_image, tool))
+                is_slow = not (await wait([fetched], timeout=LONG_SECONDS))[0]
+                if is_slow:
+                    yield logging.INFO, f"is getting {image}"
+                if problem := await fetched:
+                    yield logging.WARNING, f"cannot get {image}: {problem}"
+                elif is_slow:
+                    yield logging.INFO, f"has {image}"
 
     def _approve(self, proposal: Proposal) -> bool:
         """Return whether the changes are those of a copy, which the driver approves when they come back."""

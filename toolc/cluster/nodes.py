@@ -10,7 +10,7 @@ import logging
 import pickle
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any, Final
 
@@ -23,10 +23,11 @@ from toolc.cluster.ray_calls import (
     NodeDiedError,
     asked,
     end_actors,
+    fetch_images,
     live_nodes,
     start_actor,
 )
-from toolc.model.errors import NoEngineError, UsageError
+from toolc.model.errors import InfrastructureError, NoEngineError, UsageError
 from toolc.runtime.cancellation import Deadline
 
 LOOK_SECONDS: Final = 2.0
@@ -74,6 +75,8 @@ class Nodes:
                 asked(node, "update", self._setup)
             except NodeDiedError:
                 self.has_died(node)
+            else:
+                self._fetch_images(node)
 
     def settled(self) -> list[Node]:
         """Return the nodes that run calls once every node of the cluster has started its actor."""
@@ -87,12 +90,24 @@ class Nodes:
     def lease(self, effect_digest: str, limits: Deadline, session: str) -> Iterator[Node]:
         """Wait for a node with a free slot, and keep the slot. The calls of a session get the node of its first call.
 
+        If the node cannot run the tool (``NoEngineError``) or dies before the call starts (``NodeDiedError``), the
+        block ends, and another lease gets another node.
+
         Raises ``InterruptedWaitError`` if the call is cancelled or out of time first, ``NoEngineError`` if no node can
         run the tool, with what each of them lacks, and ``UsageError`` after ``close``.
         """
         node = self._acquire(effect_digest, limits, session)
+        was_fetching = bool(node.fetching)
         try:
             yield node
+        except NoEngineError as error:
+            with self._changed:
+                if node.fetching or not was_fetching:  # otherwise the image may have come since
+                    node.lacks[effect_digest] = str(error)
+                if self._sessions.get(session) is node:
+                    del self._sessions[session]
+        except NodeDiedError:
+            self.has_died(node)
         finally:
             with self._changed:
                 node.load -= 1
@@ -113,7 +128,7 @@ class Nodes:
                     if session:
                         self._sessions[session] = node
                     return node
-                can = [each for each in nodes if effect_digest not in each.lacks]
+                can = [each for each in nodes if each.fetching or effect_digest not in each.lacks]
                 if not can and not self._starting and (nodes or self._refused or monotonic() > give_up):
                     raise NoEngineError(self._lacking(nodes, effect_digest))
                 self._changed.wait(WAIT_SECONDS)
@@ -122,13 +137,6 @@ class Nodes:
         """Forget a session. Return the node that has it."""
         with self._changed:
             return self._sessions.pop(session, None)
-
-    def lacks(self, node: Node, effect_digest: str, reason: str, session: str) -> None:
-        """Send no further calls of a tool to a node, and let the session of the call start on another node."""
-        with self._changed:
-            node.lacks[effect_digest] = reason
-            if self._sessions.get(session) is node:
-                del self._sessions[session]
 
     def _lacking(self, nodes: list[Node], effect_digest: str) -> str:
         reasons = [*self._refused.values(), *(f"{node.name}: {node.lacks.get(effect_digest, '')}" for node in nodes)]
@@ -195,4 +203,20 @@ class Nodes:
                 if setup is not self._setup and actor:
                     actor.update.remote(self._setup)
                 self._nodes[node_id] = Node(node_id, name, actor, report)
+                self._fetch_images(self._nodes[node_id])
             self._changed.notify_all()
+
+    def _fetch_images(self, node: Node) -> None:
+        """Let a node get the images of all tools while it runs calls, and then run those that it has refused."""
+
+        def fetch() -> None:
+            with suppress(NodeDiedError, InfrastructureError):  # calls have the same errors
+                fetch_images(node)
+            with self._changed:
+                node.fetching -= 1
+                node.lacks.clear()
+                self._changed.notify_all()
+
+        with self._changed:
+            node.fetching += 1
+        threading.Thread(target=fetch, name="toolc images", daemon=True).start()

@@ -14,13 +14,17 @@ MORE_LOAD: Final = 1
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """A node that runs calls. ``lacks`` has the reason for each tool that it cannot run, by effect digest."""
+    """A node that runs calls. ``lacks`` has the reason for each tool that it cannot run, by effect digest.
+
+    While it gets the images of tools, for ``fetching`` updates, it may still become able to run them.
+    """
 
     id: str
     name: str
     actor: Any
     report: NodeReport
     load: int = 0
+    fetching: int = 0
     is_dead: bool = False
     warm: set[str] = field(default_factory=set)
     lacks: dict[str, str] = field(default_factory=dict)

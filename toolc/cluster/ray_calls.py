@@ -109,6 +109,14 @@ def end_actors(actors: list[Any]) -> None:
         ray.kill(actor)
 
 
+def fetch_images(node: Node) -> None:
+    """Let a node get the images of all tools, and log what it says. Raises ``NodeDiedError``."""
+    messages = node.actor.fetch_images.options(num_returns="streaming").remote()
+    while (message := _translated(lambda: next(messages, None), node)) is not None:
+        level, text = _translated(partial(ray.get, message), node)
+        logging.getLogger("toolc.images").log(level, "%s %s", node.name, text)
+
+
 def asked(node: Node, method: str, *arguments: object) -> Any:
     """Return the answer of a method of a node's actor. Raises ``NodeDiedError``."""
     return _translated(lambda: ray.get(getattr(node.actor, method).remote(*arguments)), node)

@@ -188,16 +188,11 @@ class _Cluster:
         with Cancellation() as cancellation:
             while True:
                 with self.nodes.lease(need, Deadline(cancellation, math.inf), "") as node:
-                    try:
-                        self.check_sees(node)
-                        details = asked(node, "open_sandbox", key, profile, effect_digest, self.denials)
-                        if not isinstance(details, Failed):
-                            return NodeSandbox(node, key, details)
-                        raise details.error()
-                    except NoEngineError as error:
-                        self.nodes.lacks(node, need, str(error), "")
-                    except NodeDiedError:
-                        self.nodes.has_died(node)
+                    self.check_sees(node)
+                    details = asked(node, "open_sandbox", key, profile, effect_digest, self.denials)
+                    if not isinstance(details, Failed):
+                        return NodeSandbox(node, key, details)
+                    raise details.error()
 
     def check_sees(self, node: Node) -> None:
         """Raise ``InfrastructureError`` if a node does not see the shared workspace."""
@@ -271,16 +266,11 @@ class _Attempt:
                         session=self.options.session, is_confirmed=spec.confirm, calls_others=bool(called_tools(spec)),
                         denials=self.cluster.denials, claims=context.claims,
                     )  # fmt: skip
-                    try:
-                        if path:
-                            self.cluster.check_sees(node)
-                        if copy:
-                            return self._ran_in_copy(node, call, context, copy)
-                        return self._ran(node, call, context)
-                    except NoEngineError as error:
-                        nodes.lacks(node, digest, str(error), session)
-                    except NodeDiedError:  # before the call started
-                        nodes.has_died(node)
+                    if path:
+                        self.cluster.check_sees(node)
+                    if copy:
+                        return self._ran_in_copy(node, call, context, copy)
+                    return self._ran(node, call, context)
             except InterruptedWaitError as interruption:
                 if interruption.reason == "cancelled":
                     return failure("cancelled", "the call was cancelled before it started")

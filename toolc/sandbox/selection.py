@@ -93,6 +93,12 @@ def load(name: str) -> Engine:
         return _LOADED.engines[name]
 
 
+def pull(image: str) -> None:
+    """Pull an image for the engines of this host, if one of them can and lacks it. Raises ``InfrastructureError``."""
+    images = importlib.import_module("toolc.sandbox.docker.base_image")
+    images.pull_missing(image, images.optional_client())
+
+
 @contextmanager
 def in_use() -> Iterator[None]:
     """Keep the engines of this process open until the end of the block."""

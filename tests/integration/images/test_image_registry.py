@@ -19,10 +19,14 @@ from engines.own_daemon import SECONDS, TOOLS, OwnDaemon, missing, own_daemon
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.configuration import Configuration
+from toolc.model.errors import InfrastructureError
+from toolc.model.json_schema import list_under
 from toolc.model.result import ToolResult
 from toolc.sandbox.docker import base_image
+from toolc.sandbox.docker.daemon import connect
 from toolc.sandbox.docker.engine import DockerEngine
 from toolc.sandbox.docker.image_builder import PUBLIC_BASE
+from toolc.sandbox.docker.sdk import has_image
 from toolc.sandbox.images.stored import base_note, base_tag
 from toolc.sandbox.oci.engine import OciEngine
 
@@ -146,3 +150,17 @@ def test_a_base_can_be_built_from_a_name_of_the_registry() -> None:
     progress: list[str] = []
     assert base_image.build_base(NAME, progress.append) == base_tag()
     assert base_note(base_tag())["origin"] == NAME
+
+
+def test_an_image_is_pulled_by_its_tag_and_by_its_digest(daemon: OwnDaemon) -> None:
+    with contextlib.closing(APIClient(f"unix://{daemon.socket}", version="auto", timeout=300)) as api:
+        client = connect(daemon.socket).client
+        base_image.pull_missing(NAME, client)
+        digests = client.call("GET", f"/images/{NAME}/json", timeout=60)
+        assert isinstance(digests, dict)
+        pinned = next(str(each) for each in list_under(digests, "RepoDigests") if str(each).startswith(ADDRESS))
+        api.remove_image(NAME, force=True)
+        base_image.pull_missing(pinned, client)
+        assert has_image(client, pinned)
+        with pytest.raises(InfrastructureError, match=f"Docker cannot pull {ADDRESS}/absent:1: "):
+            base_image.pull_missing(f"{ADDRESS}/absent:1", client)

@@ -16,6 +16,7 @@ import click
 
 from toolc.cli.call_options import CallOptions, call_options
 from toolc.cli.common import CANNOT, builtin_option, deny_option, note
+from toolc.cli.inputs import print_image_log
 from toolc.cli.targets import open_tools, refuse_disallowed, refuse_unapproved
 from toolc.model.errors import UsageError
 
@@ -152,6 +153,7 @@ def _executor(
         )
     from toolc.cluster.ray_executor import RayExecutor  # an optional extra
 
+    print_image_log()
     if options.secrets is not None:
         raise UsageError("--secrets cannot be combined with --address, because each node looks up secrets itself")
     return RayExecutor(

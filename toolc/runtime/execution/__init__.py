@@ -5,7 +5,7 @@ policy and called tools (``admission``), deny-list (``single_call``), the image 
 Commands check the lock file first, in ``toolc.cli.inputs``.
 
 - ``admission``: the ``DenyList``, the lock file and the policy; tools that call others than were reviewed; features
-  that this version cannot run (``unsupported_features``). Public: ``ReviewedTools``.
+  that this version cannot run (``unsupported_features``). Public: ``ReviewedTools``, ``check_admission``.
 - ``async_calls``: calls on a separate thread, with events for ``asyncio`` and for generators. Public: ``async_events``,
   ``CallRunner``, ``no_more``, ``result``, ``stream_events``.
 - ``batch``: several calls in parallel, in order, or in groups, and the ids of calls. Public: ``Mode``, ``new_call_id``,

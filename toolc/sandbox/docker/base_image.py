@@ -57,6 +57,16 @@ def optional_client() -> Client | None:
         return None
 
 
+def pull_missing(name: str, client: Client | None) -> None:
+    """Pull an image that the daemon lacks. Raises ``InfrastructureError``."""
+    try:
+        if client and not has_image(client, name):
+            _LOG.info(f"pulling {name}")
+            pull(client, name, _LOG.info)
+    except ApiError as error:
+        raise InfrastructureError(f"Docker cannot pull {name}: {error}") from error
+
+
 def obtain_base(name: str, client: Client | None) -> Unpacked:
     """Return the base image of this name, after creating it if it does not exist. Raises ``InfrastructureError``."""
     if found := find_base(name):
@@ -153,10 +163,8 @@ def _configured(name: str, client: Client | None) -> Unpacked:
             f"the base image {name}, which base_image in your configuration names, is not on this host; import it with "
             f"toolc image import FILE {name}, or start Docker, so that it is pulled"
         )
+    pull_missing(name, client)
     with _api_errors(name):
-        if not has_image(client, name):
-            _LOG.info(f"pulling {name}")
-            pull(client, name, _LOG.info)
         return _from_daemon(client, name, {"origin": name})
 
 

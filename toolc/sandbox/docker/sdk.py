@@ -168,9 +168,8 @@ def tag_image(client: Client, image: str, tag: str) -> None:
 
 def pull(client: Client, image: str, on_progress: OnProgress) -> None:
     """Pull an image, like ``docker pull``. Raises ``ApiError``."""
-    repository, _, tag = image.rpartition(":") if ":" in image.rpartition("/")[2] else (image, "", "latest")
     with _sdk(client, _PULL_SECONDS) as api:
-        _follow(api.pull(repository, tag=tag, stream=True, decode=True), on_progress)
+        _follow(api.pull(image, stream=True, decode=True), on_progress)
 
 
 def has_image(client: Client, image: str) -> bool:
