@@ -1,4 +1,4 @@
-"""A tool of an executor for an agent framework: its definition, its calls, and approval by the framework's user.
+"""A tool of an executor for an agent framework, with its definition, its calls, and approval by the framework's user.
 
 A framework that can ask its user before a call does so for tools with ``confirm: true``, unless the executor has its
 own ``confirm``. Other frameworks rely on the executor's ``confirm``. Without it, such calls are denied.

@@ -1,7 +1,7 @@
 """Backends: how each kind turns a call into a plan, and an outcome into a result. All functions are pure.
 
-Start reading in ``backend_protocol``, then the module of a kind. Each kind reads its own output and words its own
-errors ("not JSON"). Composites and agents are in ``toolc.runtime.composite`` and ``toolc.runtime.agents``. A new kind
+Start reading in ``backend_protocol``, then the module of a kind. Each kind reads its own output and has its own error
+messages ("not JSON"). Composites and agents are in ``toolc.runtime.composite`` and ``toolc.runtime.agents``. A new kind
 is a module here with its name, which has ``BACKEND``.
 
 - ``backend_protocol``: the protocol ``Backend``, ``PlanError``, and ``environment``, the variables that every call

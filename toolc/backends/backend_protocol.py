@@ -43,7 +43,7 @@ class Backend(Protocol[Kind_contra]):
         """Return the plan that an engine runs for this call. Raises ``PlanError``."""
 
     def read(self, backend: Kind_contra, result: ResultSpec, outcome: Outcome) -> ToolResult:
-        """Return the result for an outcome. Its ``details`` contain only the backend's own."""
+        """Return the result for an outcome. Its ``details`` contain only fields of the backend."""
 
 
 def environment(sandbox: SandboxSpec, call_id: str) -> tuple[EnvVar, ...]:

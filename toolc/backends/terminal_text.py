@@ -1,4 +1,4 @@
-"""What a terminal would show of a text: no control sequences, and of a line that overwrites itself the last state.
+"""Reduce text to what a terminal would show: no control sequences, and the last state of a line that overwrites itself.
 
 The functions take time in proportion to the text. A line that ends with CR LF stays as it is.
 """
@@ -62,7 +62,7 @@ def shown_bytes(data: bytes) -> bytes:
 
 
 def sequences_in(data: bytes) -> list[tuple[int, int]]:
-    """Return the start and the end of each control sequence in ``data``, also of one that is cut off at the end."""
+    """Return the start and the end of each control sequence in ``data``, including one that is cut off at the end."""
     if b"\x1b" not in data and b"\x9b" not in data and b"\x07" not in data:
         return []
     return [match.span() for match in _SEQUENCE_BYTES.finditer(data)]

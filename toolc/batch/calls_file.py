@@ -1,7 +1,8 @@
 """A file of calls in JSON Lines: ``{"id", "tool", "arguments", "workspace"?, "session"?, "timeout"?, "caller"?}``.
 
-The file is read twice. The first pass checks every line before any call starts, and computes the digest by which a
-later run knows that the file is the same. Memory does not depend on the number of lines, except for eight bytes each.
+The file is read twice. The first pass checks every line before any call starts, and computes the digest that tells a
+later run that the file has not changed. Apart from eight bytes per line, memory use does not depend on the number of
+lines.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _TYPES: Final[Mapping[tuple[type, ...], str]] = {
 class CallLine:
     """One line: a call with unvalidated arguments. ``timeout`` is in seconds.
 
-    ``line`` counts from 1. An empty ``session`` is that of all calls without one.
+    ``line`` counts from 1. All calls without a session share the empty one.
     """
 
     line: int
@@ -115,7 +116,7 @@ class CallsFile:
         _refuse_many_sessions(self.path, first_lines, self.last_lines)
 
     def _refuse_repeated(self, ids: Sequence[array[int]]) -> None:
-        """Raise ``UsageError`` if an id appears twice, because results are found by id."""
+        """Raise ``UsageError`` if an id appears twice, because results are looked up by id."""
         repeated = {each for group in ids for each, following in pairwise(sorted(group)) if each == following}
         seen: dict[str, int] = {}
         for call in self if repeated else ():
@@ -140,7 +141,7 @@ class CallsFile:
 
 
 def _lines(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are not empty, with their numbers."""
+    """Yield each non-empty line with its number."""
     line = 0
     while data := file.readline(MAX_LINE_BYTES + 1):
         line += 1

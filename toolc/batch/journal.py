@@ -1,9 +1,9 @@
 """What has happened to each call of a file, on disk.
 
-``RESULTS.jsonl`` has a line for each call that has ended. ``RESULTS.jsonl.journal`` has a header, which identifies the
-calls and the tools, and the line number of each call that starts. A negative number says that the call did not start
-after all. Lines are appended, and are on disk before the batch goes on. After a crash, a call that is in the journal
-and not in the results may therefore have run.
+``RESULTS.jsonl`` has a line for each call that has ended. ``RESULTS.jsonl.journal`` has a header that identifies the
+calls and the tools, and the line number of each call that starts. A negative number means that the call did not start
+after all. Lines are appended and reach the disk before the batch continues. After a crash, a call that is in the
+journal but not in the results may therefore have run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _STATES: Final[Sequence[State]] = ("new", "started", "ended")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """The outcome of a call that may have run, and has no result. ``reason`` says why."""
+    """The outcome of a call that may have run but has no result. ``reason`` says why."""
 
     reason: str
 
@@ -46,7 +46,7 @@ Outcome: TypeAlias = ToolResult | Unknown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What a line of the results says about a call, apart from its content. ``error`` is the kind of error."""
+    """A line of the results without the content of the result. ``error`` is the kind of error."""
 
     line: int
     tool: str
@@ -56,11 +56,11 @@ class Record:
 
 
 class Journal:
-    """The journal and the results of one batch, which no other process has open. Use it as a context manager.
+    """The journal and the results of one batch, locked against other processes. Use it as a context manager.
 
-    ``batch`` identifies the calls and the tools. ``keep`` decides which records of an earlier run remain. The calls of
-    the others are ``started`` again. ``on_end`` is called for each record that remains or is added. Raises
-    ``UsageError`` if the files belong to another batch, or are in use.
+    ``batch`` identifies the calls and the tools. ``keep`` decides which records of an earlier run to keep. The other
+    calls run again. ``on_end`` is called for each record that is kept or added. Raises ``UsageError`` if the files
+    belong to another batch, or are in use.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Journal:
         return _STATES[self._states[line]] if line < len(self._states) else "new"
 
     def start(self, lines: Sequence[int]) -> None:
-        """Record calls that start now. Returns when this is on disk. Raises ``OSError``."""
+        """Record that calls start now. Returns once the record is on disk. Raises ``OSError``."""
         self._append(self._journal, lines)
         for line in lines:
             self._set(line, "started")
@@ -104,7 +104,7 @@ class Journal:
             self._set(line, "new")
 
     def end(self, ended: Sequence[tuple[CallLine, Outcome]]) -> None:
-        """Record the outcomes of calls. Returns when they are on disk. Raises ``OSError``."""
+        """Record the outcomes of calls. Returns once they are on disk. Raises ``OSError``."""
         lines = [self._result_line(call, outcome) for call, outcome in ended]
         self._append(self._results, lines)
         for line in lines:
@@ -156,7 +156,7 @@ class Journal:
         self._results.close()  # a sorted file is another one
 
     def _replace_results(self, offsets: Iterable[int]) -> None:
-        """Replace the results by their lines at ``offsets``."""
+        """Replace the results with their lines at ``offsets``."""
         draft = self._out.with_name(f".{self._out.name}.new")  # one name, so that a killed run leaves one file at most
         self._check_place(self._out)
         with self._results as old, replace_file(self._out, draft=draft) as new:
@@ -183,7 +183,10 @@ class Journal:
         return line | about | {"result_file": self._store(data)}
 
     def _store(self, data: bytes) -> str:
-        """Write a large result to a file that is named by its digest. Return its path relative to the results."""
+        """Write a large result to a file named after its digest.
+
+        Return the path of the file relative to the results.
+        """
         folder = self._out.with_name(f"{self._out.name}.files")
         folder.mkdir(exist_ok=True)
         self._check_place(folder)
@@ -198,9 +201,9 @@ class Journal:
         return f"{folder.name}/{path.name}"
 
     def _check_place(self, path: Path) -> None:
-        """Raise ``OSError`` if a path leads elsewhere than at the start. A tool may have replaced it with a link."""
+        """Raise ``OSError`` if a path no longer leads to the same file. A tool may have replaced it with a link."""
         if path.resolve() != self._real_folder / path.name:
-            raise OSError(errno.ELOOP, "it leads to another file than when the batch started", str(path))
+            raise OSError(errno.ELOOP, "it now leads to a different file than when the batch started", str(path))
 
     @staticmethod
     def _append(file: BinaryIO, lines: Iterable[JsonValue]) -> None:
@@ -220,14 +223,17 @@ class Journal:
 
 
 def _target(out: Path) -> Path:
-    """Return the file of a link, which the sorted results must not replace. Raises ``UsageError``."""
+    """Return the target of a link, so that the sorted results replace the target and not the link.
+
+    Raises ``UsageError``.
+    """
     if out.exists() and not out.is_file():
         raise UsageError(f"{out} is not a regular file; results are read again to resume, so write to a file")
     return out.resolve() if out.is_symlink() else out
 
 
 def _check_pair(out: Path, journal: Path) -> None:
-    """Raise ``UsageError`` if the results and the journal cannot be those of one batch. Creates no file."""
+    """Raise ``UsageError`` if the results and the journal cannot belong to the same batch. Creates no file."""
     has_journal = journal.exists() and journal.stat().st_size > 0
     if not has_journal and out.exists() and out.stat().st_size:
         raise UsageError(f"{out} already exists and is not the result of a batch; write to another file, or remove it")
@@ -254,7 +260,7 @@ def _lock(journal: BinaryIO, path: Path) -> None:
 
 
 def _complete_lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, JsonValue]]:
-    """Yield the JSON value of each line with its offset. An incomplete last line, as after a crash, is removed."""
+    """Yield the JSON value of each line with its offset. Remove an incomplete last line, which a crash leaves."""
     file.seek(0)
     offset = 0
     while data := file.readline():
@@ -271,7 +277,7 @@ def _complete_lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, JsonValue
 
 
 def _record(line: JsonValue) -> Record:
-    """Return the record of a line of the results. Raises ``KeyError`` and ``TypeError`` if it is something else."""
+    """Return the record in a line of the results. Raises ``KeyError`` or ``TypeError`` if the line is not a record."""
     if not isinstance(line, dict):
         raise TypeError
     number, status, error, duration = (line.get(key) for key in ("line", "status", "error_kind", "duration_ms"))

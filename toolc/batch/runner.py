@@ -1,9 +1,9 @@
 """Run calls concurrently, and record the start and the end of each.
 
-One thread reads the calls and writes the journal. It records all calls that can start with one write, then those that
-have ended with another. The calls run on threads of a pool. Some recorded calls wait for these threads, which therefore
-need not wait for the disk. There are at most as many as threads, because they are of unknown outcome too if the
-process is killed.
+One thread reads the calls and writes the journal. It records all calls that can start in one write, and all calls that
+have ended in another. The calls run in a thread pool. To keep these threads from waiting for the disk, calls are
+recorded before a thread is free. At most as many calls wait as there are threads, because the outcome of a waiting call
+is also unknown if the process is killed.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ INTERRUPTED: Final = "toolc ended while the call was running, so it may have run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotStarted:
-    """The outcome of a call that a later run starts. ``reason`` says why there is no engine for it.
+    """The outcome of a call that is left to a later run. ``reason`` says why no engine can run it.
 
-    It is empty if the call waited for a thread when the runner was stopped.
+    ``reason`` is empty if the call was still waiting for a thread when the runner was stopped.
     """
 
     reason: str = ""
@@ -54,7 +54,7 @@ _Ended: TypeAlias = tuple[CallLine, Outcome | NotStarted]
 
 
 class Runner:
-    """Runs the calls of one file, at most ``concurrency`` at the same time."""
+    """Runs the calls of one file, at most ``concurrency`` at a time."""
 
     def __init__(self, calls: CallsFile, journal: Journal, executor: Executor, concurrency: int) -> None:
         self._calls = calls
@@ -77,7 +77,7 @@ class Runner:
     def run(self, repeats: Callable[[str], bool]) -> None:
         """Run all calls that have not ended, until ``stop``. Raises ``OSError`` if they cannot be recorded.
 
-        ``repeats`` decides whether a call of a tool that an earlier run has started runs again.
+        ``repeats`` decides, by tool, whether a call that an earlier run started may run again.
         """
         lines = self._left(repeats)
         with ThreadPoolExecutor(self._concurrency, "toolc batch") as threads:
@@ -104,7 +104,7 @@ class Runner:
             self._release(ended)
 
     def _left(self, repeats: Callable[[str], bool]) -> Iterator[CallLine]:
-        """Yield the calls to run. Record those of unknown outcome that may not run again."""
+        """Yield the calls to run. Record calls of unknown outcome that may not run again."""
         for call in self._calls:
             state = self._journal.state(call.line)
             if state == "new" or (state == "started" and repeats(call.tool)):
@@ -113,7 +113,7 @@ class Runner:
                 self._journal.end([(call, Unknown(reason=INTERRUPTED))])
 
     def _ready(self, lines: Iterator[CallLine], count: int) -> list[CallLine]:
-        """Return at most ``count`` calls that can start now. The calls of a session run one after the other."""
+        """Return at most ``count`` calls that can start now. The calls of a session run one after another."""
         ready: list[CallLine] = []
         if self.is_stopping:
             return ready
@@ -155,7 +155,7 @@ class Runner:
             return Unknown(reason=f"this is a bug in toolc: {type(error).__name__}: {error}")
 
     def _failed(self, call: CallLine, error: InfrastructureError) -> Unknown | NotStarted:
-        """Return the outcome of a call without a result. Its engine is chosen before it starts."""
+        """Return the outcome of a call whose sandbox failed. Without an engine for it, the call has not started."""
         tool = self._executor.registry.registered(call.tool)
         # A tool that calls others chooses an engine for each of them, so an earlier one may have run.
         if isinstance(error, NoEngineError) and not called_tools(tool.spec):
@@ -163,7 +163,10 @@ class Runner:
         return Unknown(reason=f"the sandbox failed, and the call may have run: {error}")
 
     def _wait(self, count: int) -> list[_Ended]:
-        """Wait for the end of a call or for ``stop``, and briefly for ``count`` ends. Return all that have ended."""
+        """Wait until a call ends or for ``stop``, then briefly until ``count`` calls have ended.
+
+        Return all ended calls.
+        """
         ended = [self._ended.get()]
         until = monotonic() + GATHER_SECONDS
         with suppress(Empty):
@@ -178,7 +181,7 @@ class Runner:
             self._journal.withdraw(withdrawn)
 
     def _release(self, ended: list[_Ended]) -> None:
-        """Let further calls of the sessions start, and none if too many in a row have failed."""
+        """Let further calls of the sessions start, unless too many calls in a row have failed."""
         for call, outcome in ended:
             self._sessions.discard(call.session)
             if self._calls.last_lines.get(call.session) == call.line:

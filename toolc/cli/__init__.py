@@ -11,8 +11,8 @@ Start reading in ``main``. ``commands`` has one module per command, ``output`` p
 - ``first_tool``: what the first tool of ``toolc init`` calls. Public: ``KINDS``, ``import_arguments``.
 - ``http_options``: the options of ``toolc serve`` for HTTP (``HttpOptions``), and the start message. Public:
   ``http_options``, ``print_start``.
-- ``import_changes``: writes what an import generated, and reports conflicts. Public: ``apply_import``,
-  ``checked``, ``conclude``, ``import_options``, ``name_choice``, ``name_options``, ``renamed``, ``report_conflicts``,
+- ``import_changes``: writes the files of an import, and reports conflicts. Public: ``apply_import``, ``checked``,
+  ``conclude``, ``import_options``, ``name_choice``, ``name_options``, ``renamed``, ``report_conflicts``,
   ``report_findings``, ``report_left_out``, ``texts``, ``tool_names``, ``LeftOutPart``.
 - ``inputs``: reads arguments and the user's configuration.
 - ``main``: finds a command by name and runs it. Handles signals, standard streams, and errors that reach the top
@@ -21,7 +21,7 @@ Start reading in ``main``. ``commands`` has one module per command, ``output`` p
   ``servers_in``, ``with_npm``, ``with_pip``.
 - ``package_versions``: the versions of the packages that imported code needs. Public: ``pinned``,
   ``requirement_option``, ``PackageVersions``.
-- ``process_specs``: starts plugins and MCP servers to ask what they offer. Public: ``compiled_tool``, ``modeline``,
+- ``process_specs``: starts plugins and MCP servers to ask for their tools. Public: ``compiled_tool``, ``modeline``,
   ``process_options``, ``spec_files``, ``variable``.
 - ``targets``: opens specs and registries, and refuses those that a lock file or a policy does not allow. Public:
   ``compile_or_exit``.

@@ -76,7 +76,7 @@ class CallOptions:
 
 @cache
 def exported() -> tuple[tuple[Observer, ...], Metrics | None]:
-    """Return what records calls for the collector in the environment, and its metrics. The first call starts it."""
+    """Return the observers that export calls to the collector in the environment. The first call starts them."""
     has_traces, has_metrics = map(_has_collector, ("TRACES", "METRICS"))
     if not (has_traces or has_metrics):
         return (), None

@@ -48,7 +48,7 @@ class ClientFile:
             raise UsageError(f"cannot read {path}: {reason}") from None
 
     def edited(self, entry: JsonObject | None) -> str | None:
-        """Return the text with the entry, or without it if that is None. The result None means no file.
+        """Return the text with the entry, or without it if ``entry`` is None. A result of None means no file.
 
         Raises ``UsageError`` if the file cannot be edited.
         """
@@ -74,7 +74,7 @@ class ClientFile:
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
     def write(self, after: str | None) -> None:
-        """Write the file, and what it was to a backup. If it becomes what the backup is, remove the backup.
+        """Write the file, and its previous text to a backup. If the new text equals the backup, remove the backup.
 
         Raises ``UsageError``.
         """

@@ -75,13 +75,13 @@ deny_option = click.option(
 
 
 policy_option = click.option(
-    "--policy", "policy_file", metavar="FILE", help="A policy file that applies in addition to those of project files."
+    "--policy", "policy_file", metavar="FILE", help="A policy file that applies in addition to project files."
 )
 """``--policy``, for ``central_policy``."""
 
 
 base_option = click.option(
-    "--base", metavar="REF", help="A commit or folder whose policy, lint settings and exclusions apply as well."
+    "--base", metavar="REF", help="A commit or folder whose policy, lint settings and exclusions also apply."
 )
 """``--base``, for ``baseline_of``."""
 

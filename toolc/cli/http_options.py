@@ -44,7 +44,7 @@ _OPTIONS = (
         "--allowed-host", "hosts", multiple=True, metavar="HOST[:PORT]",
         help="Another name of the server that requests may use. May be repeated.",
     ),
-    click.option("--tls-cert", metavar="FILE", help="The server's certificate, with those of its authorities."),
+    click.option("--tls-cert", metavar="FILE", help="The server's certificate, with intermediate certificates."),
     click.option("--tls-key", metavar="FILE", help="The private key of --tls-cert."),
     click.option(
         "--proxy", "proxies", multiple=True, metavar="ADDRESS",
@@ -72,10 +72,10 @@ _OPTIONS = (
         "--metrics-address", metavar="[HOST:]PORT",
         help="Serve /metrics here, without a token. HOST is 127.0.0.1 by default.",
     ),
-    click.option("--config", metavar="FILE", help="A configuration file with clients, instead of your own."),
+    click.option("--config", metavar="FILE", help="A configuration file to use instead of your own."),
     click.option(
         "--drain", metavar="TIME", default="30s", callback=duration, show_default=True,
-        help="How long running calls may take to end after SIGTERM.",
+        help="How long to wait for running calls after SIGTERM.",
     ),
 )  # fmt: skip
 
@@ -137,7 +137,7 @@ def http_options(command: Callable[..., T]) -> Callable[..., T]:
 
 
 def print_start(settings: HttpSettings, tools: int, link: str) -> None:
-    """Print on stderr what to paste into a client. The link to sign in to the page goes only to a terminal."""
+    """Print on stderr the entry to paste into a client. A link to sign in to the page is printed only on a terminal."""
     needs_token = settings.requires_token or not settings.is_loopback
     # Without a header, a client learns of the issuers, and its user signs in.
     header = {"Authorization": "Bearer TOKEN"} if needs_token and not settings.issuers else {}

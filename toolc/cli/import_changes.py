@@ -1,4 +1,4 @@
-"""Apply what an import generated to a folder: show the changes, write them, and report conflicts with edits."""
+"""Apply the files of an import to a folder: show the changes, write them, and report conflicts with edits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SHOWN: Final = 20
 
 
 class LeftOutPart(NamedTuple):
-    """A part of the source that is not imported, why, and its place in the source."""
+    """A part of the source that is left out, with the reason and its place in the source."""
 
     name: str
     reason: str
@@ -38,7 +38,7 @@ class LeftOutPart(NamedTuple):
 
 
 def import_options(command: Callable[P, T]) -> Callable[P, T]:
-    """Add the options of all imports that read a source again: ``force``, ``keep``, ``dry_run`` and ``check``."""
+    """Add the options of repeated imports: ``force``, ``keep``, ``dry_run`` and ``check``."""
     for name, text in (
         ("--check", "Write nothing; exit with 1 if the source has changed."),
         ("--dry-run", "Print the changes and write nothing."),
@@ -56,7 +56,7 @@ def name_options(command: Callable[P, T]) -> Callable[P, T]:
 
 
 def renamed(options: Mapping[str, object]) -> dict[str, str]:
-    """Return the new names of ``--rename`` by the old ones. Raises ``UsageError``."""
+    """Return the new names of ``--rename``, by old name. Raises ``UsageError``."""
     return dict(map(_pair, texts(options.get("rename"))))
 
 
@@ -73,7 +73,7 @@ def texts(value: object) -> tuple[str, ...]:
 
 
 def name_choice(options: Mapping[str, object], record: Record | None) -> JsonObject:
-    """Return ``prefix`` and ``rename`` of the command line or, for each that is not there, of the last import."""
+    """Return ``prefix`` and ``rename`` from the command line. If one is missing, use that of the last import."""
     last = record.options if record else {}
     chosen = {key: options[key] or last.get(key) for key in ("prefix", "rename")}
     found: JsonObject = {"prefix": str(chosen["prefix"])} if chosen["prefix"] else {}
@@ -88,7 +88,7 @@ def tool_names(choice: JsonObject) -> ToolNames:
 
 
 def checked(folder: Path, files: dict[str, str], beside: Path | None = None) -> Mapping[str, str]:
-    """Remove specs with errors, print the findings about the others, and return why each was removed, by its file."""
+    """Remove specs with errors and print the findings about the others. Return the reason for each removal, by file."""
     from toolc.importers.checked_files import remove_invalid  # lazy: start-up time
 
     invalid = remove_invalid(files, beside)
@@ -134,7 +134,7 @@ def report_findings(folder: Path, findings: Sequence[str]) -> None:
 
 
 def report_left_out(left_out: Sequence[LeftOutPart]) -> None:
-    """Print what is not imported: the first parts and, if there are more, how many have each reason."""
+    """Print the first parts that are left out and, if there are more, how many have each reason."""
     for each in left_out[:_SHOWN]:
         note(f"left out {each.name}: {each.reason} ({each.place})")
     if (more := len(left_out) - _SHOWN) > 0:
@@ -156,7 +156,7 @@ def conclude(folder: Path, noun: str, count: int, left_out: int, found: list[Fil
 
 
 def report_conflicts(found: list[FileChange]) -> None:
-    """Print each key that both the source and a person changed, and exit with 1 if there are any."""
+    """Print each key that both the source and the user changed. If there are any, exit with status 1."""
     conflicts = [(each.path, conflict) for each in found for conflict in each.conflicts]
     for path, conflict in conflicts:
         print(f"{path}: {conflict}", file=sys.stderr)

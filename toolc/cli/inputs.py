@@ -45,7 +45,7 @@ def read_arguments(args: str | None, pairs: tuple[str, ...], schema: Schema) -> 
 
 
 def read_claims(pairs: tuple[str, ...]) -> dict[str, str]:
-    """Return what each ``--caller NAME=VALUE`` says about the caller. Raises ``UsageError``."""
+    """Return the claims in ``--caller NAME=VALUE``. Raises ``UsageError``."""
     claims: dict[str, str] = {}
     for pair in pairs:
         name, separator, value = pair.partition("=")
@@ -114,7 +114,7 @@ def _typed(name: str, text: str, schema: JsonObject | None) -> JsonValue:
 
 
 def _types(schema: JsonObject) -> set[str]:
-    """Return the types that a parameter's schema names, of which there may be none."""
+    """Return the types that a parameter's schema names, if any."""
     if declared := types_of(schema):
         return {*declared}
     values = schema.get("enum")

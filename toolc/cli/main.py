@@ -38,12 +38,12 @@ COMMANDS: Final[Mapping[str, str]] = {
     "connect": "Add tools to the configuration of an MCP client.",
     "token": "Manage the tokens of clients over HTTP, and sign in to the page.",
     "import": "Create specs from tools that other systems describe.",
-    "export": "Write tools in the form of other systems.",
+    "export": "Write tools in the formats of other systems.",
     "schedule": "Show or run the due entries of a schedule.",
     "schema": "Print the JSON Schema of spec files, for editors.",
     "image": "Build, list, export, import and remove images for tools.",
     "audit": "Verify and show the record of all calls.",
-    "gc": "Remove what killed processes left on this host.",
+    "gc": "Remove the leftovers of killed processes from this host.",
     "doctor": "Report what this host's sandboxes enforce.",
 }
 """Each command with its short help, in the order of the help page. Its module defines it as ``command``."""
@@ -120,7 +120,7 @@ class _LazyGroup(CommandGroup):
 @click.group("toolc", cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="toolc", message="%(prog)s %(version)s")
 @click.option(
-    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to write the log."
+    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="The log's format."
 )
 def cli(log_format: str) -> None:
     """Declare LLM tools once, compile them for every provider, and run each call in a disposable sandbox."""

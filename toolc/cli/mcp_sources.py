@@ -1,4 +1,4 @@
-"""Where the MCP servers that ``toolc import mcp`` reads come from: PyPI, npm, or the configuration of a client."""
+"""Find MCP servers for ``toolc import mcp`` on PyPI, on npm, or in the configuration of a client."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def with_npm(source: McpSource, package: str, folder: Path) -> McpSource:
 
 
 def with_url(source: McpSource, url: str, headers: JsonObject, auth: str) -> McpSource:
-    """Return the source for a server at a URL. ``auth`` is YAML. Declares the secrets of both for the host of the URL.
+    """Return the source for a server at a URL. Secrets in ``headers`` and ``auth`` (YAML) are declared for its host.
 
     Raises ``UsageError``.
     """

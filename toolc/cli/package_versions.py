@@ -1,4 +1,4 @@
-"""The versions of the packages that imported code needs."""
+"""Determine the versions of the packages that imported code needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ requirement_option: Final = click.option(
 
 
 class PackageVersions:
-    """The versions of packages: of the command line, of the last import, of the source, or as installed here."""
+    """The versions of packages, from the command line, the last import, the source, or this environment."""
 
     def __init__(self, file: Path, given: tuple[str, ...], recorded: Mapping[str, object]) -> None:
         self._known = dict(_near(file))
@@ -41,12 +41,12 @@ class PackageVersions:
 
 
 def pinned(versions: Mapping[str, str]) -> JsonObject:
-    """Return the versions of packages as options of the next import."""
+    """Return the versions of packages in the form of options for the next import."""
     return {"requirements": [f"{package}=={each}" for package, each in sorted(versions.items())]}
 
 
 def _near(file: Path) -> Iterator[tuple[str, str]]:
-    """Yield the packages that ``requirements.txt`` next to a file pins, and those of its own block (PEP 723)."""
+    """Yield the packages that a file's own block (PEP 723) or ``requirements.txt`` next to it pins."""
     listed, own = (
         each.read_text(encoding="utf-8", errors="replace") if each.is_file() else ""
         for each in (file.parent / "requirements.txt", file)

@@ -1,4 +1,4 @@
-"""Specs of processes that ``toolc import`` starts in a sandbox to ask what they offer: plugins and MCP servers."""
+"""Specs of the plugins and MCP servers that ``toolc import`` starts in a sandbox to ask for their tools."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def _raw_terminal() -> Iterator[None]:
 
 @contextmanager
 def _forwarded_input(program: Program) -> Iterator[None]:
-    """On a thread, write stdin to the program, and pass on changes of the terminal's size."""
+    """On a thread, forward stdin and changes of the terminal's size to the program."""
     stopped, stop = os.pipe()
     resized, resize = os.pipe()
     before = signal.signal(signal.SIGWINCH, lambda *_: _notify(resize))
@@ -120,7 +120,7 @@ def _forward(program: Program, stopped: int, resized: int) -> None:
 
 
 def _read() -> bytes:
-    """Return the next bytes of stdin. They are empty at its end, or if it is a terminal that was closed."""
+    """Return the next bytes of stdin. Empty at the end of stdin, or if its terminal was closed."""
     try:
         return os.read(0, READ_SIZE)
     except OSError:
@@ -128,6 +128,6 @@ def _read() -> bytes:
 
 
 def _wait(until: Callable[[], bool], stopped: int) -> None:
-    """Wait until the program has read enough of its input, or this thread must stop."""
+    """Wait until the program has read enough of its input or this thread must stop."""
     while not until() and not select.select([stopped], [], [], 0)[0]:
         time.sleep(POLL_SECONDS)

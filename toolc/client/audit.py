@@ -1,4 +1,4 @@
-"""The audit log of this process: it is opened once, because each of its files has one writer."""
+"""The audit log of this process. It is opened once, because each of its files has one writer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _open: dict[AuditFiles, AuditLog] = {}
 
 
 def audit_files(settings: AuditSettings) -> AuditFiles:
-    """Return where the log of these settings is. The key stays in the user's state folder."""
+    """Return the files of the log with these settings. The key stays in the user's state folder."""
     state = state_location() / "audit"
     return AuditFiles(
         log=settings.folder or state / "log", key=state / "key", arguments=settings.arguments,
@@ -19,7 +19,7 @@ def audit_files(settings: AuditSettings) -> AuditFiles:
 
 
 def audit_log(settings: AuditSettings) -> AuditLog:
-    """Return the log of these settings. Raises ``UsageError`` if it cannot be opened."""
+    """Return the log with these settings. Raises ``UsageError`` if it cannot be opened."""
     files = audit_files(settings)
     if files not in _open:
         _open[files] = AuditLog(files)

@@ -1,8 +1,8 @@
-"""The forms of a call: blocking, awaited, and as an iterator of its events. All have the options of one method.
+"""Derive the forms of a call from one method: blocking, awaited, and as an iterator of events.
 
-The method, such as ``_run``, checks the options and returns the call. Nothing starts before. It accepts ``on_event``
-and ``cancellation``, which the forms pass to the call. Except for the blocking form, the call runs on a thread of its
-own. Cancelling the task, or closing the iterator, cancels the call and waits for its end.
+The method, such as ``_run``, checks the options and returns the call without starting it. It accepts ``on_event`` and
+``cancellation``, which the forms pass to the call. Except for the blocking form, the call runs on a separate thread.
+Cancelling the task, or closing the iterator, cancels the call and waits for its end.
 """
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
@@ -67,7 +67,7 @@ def awaited(method: _Method[S, P, T]) -> Callable[Concatenate[S, P], Coroutine[A
 def streamed(
     prepare: _Prepare[S, P, T], last: Callable[[T], tuple[E, ...]]
 ) -> Callable[Concatenate[S, P], Generator[Event | E, None, T]]:
-    """Return the iterator of the events of a call, then of the events that ``last`` derives from its result."""
+    """Return the form that yields the events of a call, then the events that ``last`` derives from its result."""
 
     @wraps(prepare)
     def form(owner: S, /, *args: P.args, **kwargs: P.kwargs) -> Generator[Event | E, None, T]:

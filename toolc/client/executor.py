@@ -104,7 +104,7 @@ class Executor:
     - ``pool``: how sandboxes are started ahead of calls. Without it, each sandbox is started when a call needs it.
     - ``lock``: a call of a tool that the lock does not approve raises ``LockError``.
     - ``policy``: a call of a tool that the policy does not allow raises ``PolicyError``. See ``read_policy``.
-    - ``client``: for whom a server makes the calls, as the audit log records it.
+    - ``client``: the client that a server makes the calls for, for the audit log.
     - ``observers``: record calls, in addition to the audit log of ``configuration``.
     """
 
@@ -213,7 +213,7 @@ class Executor:
         return definitions_for(provider, self.tools, self.registry.toolsets)
 
     def server_changes(self) -> ServerChanges | None:
-        """Ask the MCP servers of the tools what they offer now. Without a lock file, or such tools, return None."""
+        """Ask the MCP servers of the tools for their current tools. Return None without a lock file or such tools."""
         if self._options.lock is None or all(tool.backend.tag != "mcp" for tool in self.registry):
             return None
         from toolc.runtime.composed_backends import import_mcp  # lazy: +400 ms (the SDK); only MCP servers need it
@@ -261,8 +261,8 @@ class Executor:
         ``on_event`` receives the start, output, progress and end of the call, on this thread. ``confirm`` and
         ``workspace`` replace those of the executor for this call, and ``timeout`` can only lower its limit. Another
         thread can end the call with ``cancellation``. Calls of a tool with ``lifetime: session`` share a sandbox if
-        they have the same ``session``. ``caller`` is what the program knows about who is calling, such as ``{"sub":
-        "user-1"}``, for parameters with ``from``. Raises ``UsageError`` for an unknown tool or a refused workspace, and
+        they have the same ``session``. ``caller`` describes who is calling, such as ``{"sub": "user-1"}``, for
+        parameters with ``from``. Raises ``UsageError`` for an unknown tool or a refused workspace, and
         ``InfrastructureError`` if the sandbox failed.
         """
         tool = self._registered(name)
@@ -310,7 +310,7 @@ class Executor:
         - ``timeout``: the time limit of the whole batch in seconds. When it expires, or when ``cancellation`` is
           cancelled, running calls end and no further call starts. The results of these calls say so.
         - ``on_event``: receives the events of all calls, one at a time, from several threads.
-        - ``caller``: what the program knows about who is calling, as for ``run``.
+        - ``caller``: a description of who is calling, as for ``run``.
 
         A call that fails does not affect the others. A call of an unknown tool has a result of kind ``not_found``.
         If options contradict each other, raises ``UsageError`` before any call starts. If calls could not be made,
@@ -371,11 +371,11 @@ class Executor:
         return other
 
     def end_sessions_except(self, digests: Collection[str]) -> None:
-        """Close sessions without a running call, except those of tools with one of these effect digests."""
+        """Close sessions without a running call, except sessions of tools with one of these effect digests."""
         self._options.sessions.end_except(digests)
 
     def end_idle_sessions(self, keep: int) -> None:
-        """Close sessions without a running call, except the last ``keep`` that were used."""
+        """Close sessions without a running call, except the ``keep`` most recently used."""
         self._options.sessions.end_idle(keep)
 
     def close(self) -> None:
@@ -403,7 +403,7 @@ class Executor:
         self._pipeline(self._options).record_refusal(call, reason, argument_checks.claims(caller))
 
     def recording(self, call: ToolCall, caller: Claims) -> AbstractContextManager[EndedCall]:
-        """Return a block in which a server does something for a client, such as writing a file. It is recorded."""
+        """Return a context manager that records an action of a server for a client, such as writing a file."""
         return self._pipeline(self._options).recording(call, caller)
 
     def _pipeline(self, options: CallOptions) -> CallPipeline:

@@ -138,7 +138,7 @@ class Sandbox:
         """Run a command without a shell and return its result.
 
         ``env`` is added to the variables of the sandbox. ``timeout`` is in seconds and can only lower the limit of the
-        sandbox. When it expires, the command and all its descendants are killed. ``user`` can only be the user of the
+        sandbox. When it expires, the command and all its descendants are killed. ``user`` must be the user of the
         sandbox. ``on_output`` is called on this thread with ``"stdout"`` or ``"stderr"`` and the next bytes. It
         receives the complete output, even beyond the limit of the result. Raises ``OSError`` if ``cwd`` is not a
         folder, ``UsageError`` and ``InfrastructureError``.
@@ -258,14 +258,14 @@ class Sandbox:
         return end
 
     def _recorded(self, request: ProgramRequest) -> AbstractContextManager[EndedCall]:
-        """Record what runs in the block as a part of the call that opened the sandbox."""
+        """Record the operation in the block as a part of the call that opened the sandbox."""
         arguments: JsonObject = {"argv": [*request.argv], "file": request.file, "env": dict(request.environment)}
         call_id = f"{self._opening.call.call_id}.{next(self._numbers)}"
         call = replace(self._opening.call, arguments=arguments, call_id=call_id)
         return observed(self._observers, replace(self._opening, call=call, depth=1, time=datetime.now(UTC)))
 
     def _new_details(self) -> JsonObject:
-        """Return what to record about the sandbox, with the connections that no record has yet."""
+        """Return the details of the sandbox to record, with the connections since the last record."""
         attempts = self._session.attempts()
         first, self._recorded_attempts = self._recorded_attempts, len(attempts)
         return {"engine": self._opened.details["engine"], "network": [each.to_json() for each in attempts[first:]]}

@@ -18,7 +18,9 @@ _EXAMPLES: Final[JsonObject] = {"integer": 1, "number": 1, "boolean": True, "arr
 
 
 def skill_text(name: str, tools: Sequence[ToolSpec], command: Callable[[str], str]) -> str:
-    """Return the text of ``SKILL.md`` for some tools. ``command`` returns the shell command that calls one by its name.
+    """Return the text of ``SKILL.md`` for some tools.
+
+    ``command`` returns the shell command that calls the tool with a name.
 
     An agent may run only these commands without asking.
     """
@@ -48,7 +50,7 @@ def skill_text(name: str, tools: Sequence[ToolSpec], command: Callable[[str], st
 
 
 def _line(tool: ToolSpec, command: str) -> str:
-    """Return a call with the arguments of the first example or, without one, with all that are required."""
+    """Return a call with the arguments of the first example or, without examples, with all required arguments."""
     properties = tool.parameters.properties
     needed = [each for each in properties if each in tool.parameters.required]
     values = tool.examples[0] if tool.examples else {each: _example(properties[each]) for each in needed}

@@ -1,4 +1,4 @@
-"""What a driver and the actors of its nodes send each other. Ray sends it with pickle."""
+"""Messages between a driver and the actors of its nodes. Ray serializes them with pickle."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_CALLS: Final = 1000
 
 @cache
 def versions() -> Mapping[str, str]:
-    """Return what must be the same on the driver and on a node, because the types of calls are sent between them.
+    """Return the versions that must match between the driver and a node, because they exchange pickled types.
 
     Two installations from a working copy can have the same version of toolc and different code.
     """
@@ -58,7 +58,7 @@ class NodeSetup:
         return Registry(RegistryFile(tools=self.tools), parts=self.parts)
 
     def all_tools(self) -> tuple[RegisteredTool, ...]:
-        """Return the tools, and the parts that only other tools call."""
+        """Return the tools, including those that only other tools can call."""
         return (*self.tools, *self.parts.by_name.values())
 
 
@@ -74,7 +74,10 @@ class NodeEngine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeReport:
-    """What a node says about itself. ``refusal`` is why it runs no calls. ``slots`` is how many it runs at a time."""
+    """A node's description of itself.
+
+    ``refusal`` is the reason why it runs no calls. ``slots`` is its number of concurrent calls.
+    """
 
     refusal: str = ""
     slots: int = 0
@@ -83,7 +86,7 @@ class NodeReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Denials:
-    """The deny-list of the driver. A node ignores a list that is older than its own."""
+    """The deny-list of the driver. A node ignores a list that is older than the one it has."""
 
     number: int = 0
     names: frozenset[str] = frozenset()
@@ -92,9 +95,9 @@ class Denials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteCall:
-    """A call for a node. ``effect_digest`` is that of the tool which the driver has admitted and confirmed.
+    """A call for a node. ``effect_digest`` identifies the version of the tool that the driver admitted and confirmed.
 
-    ``arguments`` are those that the caller has sent. The node fills in the others from ``claims``.
+    ``arguments`` come from the caller. The node adds the parameters that are filled from ``claims``.
     """
 
     name: str
@@ -116,13 +119,13 @@ class RemoteCall:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """An error of toolc on a node: the name of its type, and its message."""
+    """An exception of toolc that a node raised, as the name of its type and its message."""
 
     kind: str
     message: str
 
     def error(self) -> ToolcError:
-        """Return the error, to be raised by the driver."""
+        """Return the exception for the driver to raise."""
         kind = getattr(errors, self.kind, InfrastructureError)
         plain = {UsageError, errors.NoEngineError, errors.SandboxDiedError, errors.PolicyError, RegistryError}
         return kind(self.message) if kind in plain else InfrastructureError(self.message)

@@ -1,7 +1,7 @@
 """The actor of one node. It holds an ordinary ``Executor`` with its pool, and returns errors as values.
 
-The actor is asynchronous, because Ray cannot cancel a running method of a synchronous one. An exception of the actor
-would arrive wrapped in types of Ray, so ``Failed`` carries its type and message.
+The actor is asynchronous, because Ray cannot cancel a running method of a synchronous actor. Ray would wrap an
+exception of the actor in its own types, so ``Failed`` carries the type and the message.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ CONFIRM_STEP: Final = "a step of another tool cannot be confirmed on a cluster; 
 
 
 class _NodeExecutor(Executor):
-    """An executor whose deny-list is that of the driver, which has checked the names."""
+    """An executor with the deny-list of the driver, which has already checked the names."""
 
     def deny_only(self, names: frozenset[str], tags: frozenset[str]) -> None:
         """Replace the deny-list."""
@@ -83,7 +83,7 @@ class NodeActor:
 
     def __init__(self, needed: Mapping[str, str], setup: bytes) -> None:
         self._refusal = "".join(
-            f"it has {name} {versions()[name]}, and the driver has {version}; install the same on all nodes. "
+            f"it has {name} {versions()[name]}, and the driver has {version}; install the same version on all nodes. "
             for name, version in needed.items()
             if versions()[name] != version
         ).removesuffix(". ")
@@ -109,7 +109,7 @@ class NodeActor:
         self._tools = setup.all_tools()
 
     async def update(self, setup: bytes) -> None:
-        """Run further calls with other tools. Running calls, and those that the driver has sent, keep theirs."""
+        """Replace the tools for later calls. Calls that are running or already sent keep the previous tools."""
         changed: NodeSetup = pickle.loads(setup)  # noqa: S301  as above
         for newest in self._executors[:1]:
             self._executors = (newest.with_registry(changed.registry(), changed.lock), newest)
@@ -130,11 +130,11 @@ class NodeActor:
                     yield logging.INFO, f"has {image}"
 
     def _approve(self, proposal: Proposal) -> bool:
-        """Return whether the changes are those of a copy, which the driver approves when they come back."""
+        """Return whether the changes are in a copy. The driver decides about those when they come back."""
         return self._copies is not None and self._copies.contains(proposal.workspace)
 
     async def report(self) -> NodeReport:
-        """Return what this node can do."""
+        """Return the engines and the number of slots of this node, or the reason why it runs no calls."""
         if self._refusal:
             return NodeReport(refusal=self._refusal)
         engines = (_engine_report(name) for name in ENGINES if probe(name).available)
@@ -145,24 +145,27 @@ class NodeActor:
         return await to_thread(lambda: tuple(pool_reports()))
 
     async def sees(self, folder: str, name: str, content: str) -> bool:
-        """Return whether this node sees a file that the driver wrote."""
+        """Return whether this node can see a file that the driver wrote."""
         try:
             return Path(folder, name).read_text("utf-8") == content
         except (OSError, UnicodeDecodeError):
             return False
 
     async def expect(self, key: str, files: Files) -> list[str]:
-        """Begin a call with a copy of the driver's workspace. Return the digests of the contents that it lacks."""
+        """Begin a call with a copy of the driver's workspace.
+
+        Return the digests of the contents that the node lacks.
+        """
         self._copies = self._copies or NodeCopies()
         return await to_thread(self._copies.expect, key, files)
 
     async def store(self, contents: tuple[bytes, ...]) -> None:
-        """Store contents of files for ``expect``."""
+        """Store the file contents that ``expect`` asked for."""
         if self._copies:
             await to_thread(self._copies.store, contents)
 
     async def changes(self, key: str) -> tuple[Change, ...] | Failed:
-        """Return what a call has changed in its copy."""
+        """Return the changes that a call made in its copy."""
         try:
             return await to_thread(self._copies.changes, key) if self._copies else ()
         except ToolcError as error:
@@ -209,7 +212,7 @@ class NodeActor:
             yield _failed(error, has_started=has_started)
 
     def _with_tool(self, name: str, effect_digest: str, denials: Denials) -> Executor:
-        """Return the executor. Raises ``RegistryError`` if the tool is another version than the driver has."""
+        """Return the executor. Raises ``RegistryError`` if the driver has a different version of the tool."""
         if not self._executors:
             raise InfrastructureError(self._refusal)
         self._deny(denials)
@@ -220,7 +223,7 @@ class NodeActor:
         raise RegistryError(f"the node has another version of the tool {name!r} than the driver")
 
     def _arguments(self, call: RemoteCall) -> dict[str, Any]:
-        """Return the arguments of ``Executor.arun``, after the copy of the workspace was made."""
+        """Make the copy of the workspace, and return the arguments of ``Executor.arun``."""
         workspace = call.workspace
         if call.has_copy and self._copies:
             self._copies.make(call.key)
@@ -252,7 +255,7 @@ class NodeActor:
     async def open_sandbox(
         self, key: str, profile: str | JsonObject, effect_digest: str, denials: Denials
     ) -> JsonObject | Failed:
-        """Open a sandbox and return its details. ``effect_digest`` is empty if the profile is not that of a tool."""
+        """Open a sandbox and return its details. ``effect_digest`` is empty for a profile that belongs to no tool."""
         try:
             executor = self._with_tool(str(profile), effect_digest, denials)
             self._opened[key] = sandbox = await executor.asandbox(profile)
@@ -263,7 +266,7 @@ class NodeActor:
     async def use_sandbox(
         self, key: str, sandbox: str, method: str, arguments: tuple[object, ...], options: Mapping[str, object]
     ) -> object:
-        """Return the answer of a method of an open sandbox, or its error. ``cancel(key)`` cancels it."""
+        """Call a method of an open sandbox. Return its answer or its error. ``cancel(key)`` cancels the call."""
         if sandbox not in self._opened:
             return CLOSED
         try:
@@ -338,7 +341,7 @@ class NodeActor:
             cancellation.cancel()
 
     async def deny(self, denials: Denials) -> None:
-        """Deny calls, including the further steps of running ones."""
+        """Deny calls, including the remaining steps of running calls."""
         self._deny(denials)
 
     def _deny(self, denials: Denials) -> None:
@@ -369,12 +372,12 @@ def _engine_report(name: str) -> NodeEngine:
 
 
 def _starts_step(event: Event) -> bool:
-    """Return whether a tool that calls others has started one of them, whose engine is chosen before."""
+    """Return whether the event is the start of a step. The engine of the call itself was chosen before that."""
     return isinstance(event, ToolStart) and event.parent_call_id is not None
 
 
 def _failed(error: ToolcError, *, has_started: bool) -> Failed:
-    """Return an error as a value. A call that has started must not be sent to another node, which can run it."""
+    """Return an error as a value. After a call has started, the driver must not send it to another node."""
     if has_started and isinstance(error, NoEngineError):
         return Failed("InfrastructureError", f"a step cannot run on this node, and other steps may have run: {error}")
     return Failed(type(error).__name__, str(error))

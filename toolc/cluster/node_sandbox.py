@@ -19,7 +19,7 @@ from toolc.runtime.sessions.sandbox_session import Program
 
 
 class NodeSandbox(Sandbox):
-    """Like ``Sandbox``, on a node. It ends with the node."""
+    """Like ``Sandbox``, but on a node. It ends with the node."""
 
     def __init__(self, node: Node, key: str, details: JsonObject) -> None:
         self._node = node
@@ -29,7 +29,7 @@ class NodeSandbox(Sandbox):
 
     @property
     def details(self) -> JsonObject:
-        """The details of ``Sandbox``, and the node."""
+        """The details of ``Sandbox`` and the name of the node."""
         return self._details
 
     def exec(  # noqa: PLR0913  one parameter per option
@@ -97,7 +97,7 @@ class NodeSandbox(Sandbox):
 
 
 class NodeProgram(Program):
-    """Like ``Program``, in a sandbox on a node. Its output is on the node until ``wait``."""
+    """Like ``Program``, but in a sandbox on a node. Its output stays on the node until ``wait``."""
 
     def __init__(self, node: Node, key: str) -> None:
         self._node = node
@@ -131,7 +131,7 @@ class NodeProgram(Program):
 
 
 def _asked(node: Node, method: str, *arguments: object) -> Any:
-    """Return the answer of a method that ends soon. Raises ``UsageError`` and ``InfrastructureError``."""
+    """Return the answer of a short method. Raises ``UsageError`` and ``InfrastructureError``."""
     with _naming(node):
         return _value(asked(node, method, *arguments))
 
@@ -139,14 +139,17 @@ def _asked(node: Node, method: str, *arguments: object) -> Any:
 def _followed(
     node: Node, request: tuple[object, ...], on_output: OnOutput | None, cancellation: Cancellation | None
 ) -> Any:
-    """Pass on the output of a command or program, and return its end. Raises as ``Sandbox.exec``."""
+    """Pass on the output of a command or program, and return how it ended.
+
+    Raises the same errors as ``Sandbox.exec``.
+    """
     with Cancellation() as own, _naming(node):
         return _value(output_of(node, token_hex(8), request, on_output, cancellation or own))
 
 
 @contextmanager
 def _naming(node: Node) -> Iterator[None]:
-    """Raise ``InfrastructureError`` with the name of the node if it has died."""
+    """If the node dies, raise ``InfrastructureError`` with its name."""
     try:
         yield
     except NodeDiedError:
@@ -154,7 +157,7 @@ def _naming(node: Node) -> Iterator[None]:
 
 
 def _value(answer: object) -> object:
-    """Return the answer of a node. Raises its error."""
+    """Return the answer of a node, or raise the error that it returned."""
     if isinstance(answer, Failed):
         raise answer.error()
     if isinstance(answer, OSError):

@@ -1,4 +1,4 @@
-"""The nodes of a cluster as they join and leave, and the choice of the node for a call.
+"""Track the nodes of a cluster as they join and leave, and choose the node for a call.
 
 Each node gets one actor, which is bound to it and is never restarted, so no call runs twice. A thread looks for new
 nodes every two seconds.
@@ -67,7 +67,7 @@ class Nodes:
             return tuple(self._refused.values())
 
     def update(self, setup: NodeSetup) -> None:
-        """Send other tools to all nodes. Returns when all live nodes have them."""
+        """Send new tools to all nodes. Returns when every live node has them."""
         with self._changed:
             self._setup = pickle.dumps(setup)
         for node in self.alive:
@@ -79,7 +79,7 @@ class Nodes:
                 self._fetch_images(node)
 
     def settled(self) -> list[Node]:
-        """Return the nodes that run calls once every node of the cluster has started its actor."""
+        """Wait until every node of the cluster has started its actor, then return the nodes that run calls."""
         deadline = monotonic() + START_SECONDS
         with self._changed:
             while (self._starting or not self._has_looked) and monotonic() < deadline:
@@ -88,13 +88,13 @@ class Nodes:
 
     @contextmanager
     def lease(self, effect_digest: str, limits: Deadline, session: str) -> Iterator[Node]:
-        """Wait for a node with a free slot, and keep the slot. The calls of a session get the node of its first call.
+        """Wait for a free slot on a node and take it. The calls of a session get the node of its first call.
 
         If the node cannot run the tool (``NoEngineError``) or dies before the call starts (``NodeDiedError``), the
         block ends, and another lease gets another node.
 
-        Raises ``InterruptedWaitError`` if the call is cancelled or out of time first, ``NoEngineError`` if no node can
-        run the tool, with what each of them lacks, and ``UsageError`` after ``close``.
+        Raises ``InterruptedWaitError`` if the call is cancelled or its time runs out first, ``NoEngineError`` with the
+        reason of each node if no node can run the tool, and ``UsageError`` after ``close``.
         """
         node = self._acquire(effect_digest, limits, session)
         was_fetching = bool(node.fetching)
@@ -134,7 +134,7 @@ class Nodes:
                 self._changed.wait(WAIT_SECONDS)
 
     def end_session(self, session: str) -> Node | None:
-        """Forget a session. Return the node that has it."""
+        """Forget a session. Return its node."""
         with self._changed:
             return self._sessions.pop(session, None)
 
@@ -153,7 +153,7 @@ class Nodes:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """End the executors and actors of all nodes. Running calls may end first, within ``CLOSE_SECONDS``."""
+        """End the executors and actors of all nodes. Running calls have up to ``CLOSE_SECONDS`` to finish."""
         self._closed.set()
         deadline = monotonic() + CLOSE_SECONDS
         with self._changed:

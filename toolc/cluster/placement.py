@@ -1,4 +1,4 @@
-"""The choice of the node for a call: where the tool is warm, unless that node is much busier than others."""
+"""Choose the node for a call, preferably one where the tool is warm, unless it is much busier than the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MORE_LOAD: Final = 1
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """A node that runs calls. ``lacks`` has the reason for each tool that it cannot run, by effect digest.
+    """A node that runs calls. ``lacks`` maps the effect digest of each tool that it cannot run to the reason.
 
     While it gets the images of tools, for ``fetching`` updates, it may still become able to run them.
     """
@@ -31,7 +31,7 @@ class Node:
 
 
 def choose(nodes: Iterable[Node], effect_digest: str) -> Node | None:
-    """Return the node for the next call: one where the tool is warm, otherwise the least busy. None if all are busy."""
+    """Return a node where the tool is warm, otherwise the least busy node. Return None if all are busy."""
     free = [node for node in nodes if node.load < node.report.slots and effect_digest not in node.lacks]
     if not free:
         return None

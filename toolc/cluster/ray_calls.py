@@ -1,4 +1,4 @@
-"""Calls of a node's actor through Ray, and what Ray's exceptions mean."""
+"""Call the actor of a node through Ray, and translate Ray's exceptions."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def connect(address: str | None) -> None:
 
 
 def _check_listens(address: str | None) -> None:
-    """Raise ``UsageError`` if nothing listens at HOST:PORT. Ray would try to connect for minutes."""
+    """Raise ``UsageError`` if nothing listens at HOST:PORT, because Ray would keep trying for minutes."""
     given = os.environ.get("RAY_ADDRESS", "") if address in (None, "auto") else address
     host, _, port = (given or "").rpartition(":")
     if not (host and port.isdigit()):
@@ -76,7 +76,7 @@ def _check_listens(address: str | None) -> None:
 
 
 def live_nodes() -> dict[str, tuple[str, Any]]:
-    """Return the name and Ray's description of each node of the cluster that is alive, by its id."""
+    """Return the name and Ray's description of each live node of the cluster, by node id."""
     return {
         each["NodeID"]: (f"{each['NodeManagerHostname']} ({each['NodeManagerAddress']}, {each['NodeID'][:8]})", each)
         for each in ray.nodes()
@@ -85,7 +85,7 @@ def live_nodes() -> dict[str, tuple[str, Any]]:
 
 
 def start_actor(node_id: str, setup: bytes) -> tuple[Any, NodeReport]:
-    """Start the actor of a node, which Ray never restarts. Raises exceptions of Ray."""
+    """Start the actor of a node, which Ray never restarts. Raises Ray's exceptions."""
     actor = (
         ray.remote(NodeActor)
         .options(
@@ -135,7 +135,7 @@ def used(node: Node, key: str, request: tuple[object, ...], cancellation: Cancel
 
 
 def _answer(node: Node, key: str, reference: Any, cancellation: Cancellation) -> Any:
-    """Return the answer of a method that ``cancel`` ends."""
+    """Return the answer of a method that ``cancel`` can end."""
     done: Future[object] | None = None
     with _cancelling(node, key, cancellation) as check:
         while True:
@@ -178,7 +178,7 @@ def output_of(
 def _sent(
     node: Node, key: str, method: Any, arguments: tuple[object, ...], cancellation: Cancellation
 ) -> Generator[Any, None, None]:
-    """Yield what a method sends until it ends. ``cancel`` ends it, and so does closing this generator."""
+    """Yield the items that a method sends. ``cancel`` ends the method, and so does closing this generator."""
     items = method.options(num_returns="streaming", _generator_backpressure_num_objects=64).remote(*arguments)
     with _cancelling(node, key, cancellation) as check:
         while True:
@@ -195,7 +195,7 @@ def _sent(
 
 @contextmanager
 def _cancelling(node: Node, key: str, cancellation: Cancellation) -> Iterator[Callable[[], None]]:
-    """Yield a function that passes on the cancellation of a call. An exception in the driver cancels the call too."""
+    """Yield a function that forwards the cancellation of a call. An exception in the driver also cancels the call."""
     is_cancelled = False
 
     def check() -> None:
@@ -214,7 +214,7 @@ def _cancelling(node: Node, key: str, cancellation: Cancellation) -> Iterator[Ca
 
 
 def _translated(ask: Callable[[], T], node: Node) -> T:
-    """Return an answer. Raises ``NodeDiedError`` and ``InfrastructureError`` instead of Ray's exceptions."""
+    """Return the answer. Raises ``NodeDiedError`` or ``InfrastructureError`` in place of Ray's exceptions."""
     try:
         return ask()
     except ray.exceptions.RayTaskError as error:

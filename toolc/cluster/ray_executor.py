@@ -1,7 +1,7 @@
-"""``RayExecutor``: the methods of ``Executor``, with calls that run on the nodes of a Ray cluster.
+"""``RayExecutor`` has the methods of ``Executor`` and runs calls on the nodes of a Ray cluster.
 
-A call is admitted and confirmed by the driver, and runs whole on one node. Ray repeats nothing. If a node dies, its
-running calls raise ``InfrastructureError``, because they may have run.
+The driver admits and confirms a call, which then runs entirely on one node. Ray never retries a call. If a node dies,
+its running calls raise ``InfrastructureError``, because they may have run.
 """
 
 from __future__ import annotations
@@ -48,14 +48,13 @@ from toolc.runtime.workspace.mount import WorkspaceFolder
 
 
 class RayExecutor(Executor):
-    """Call a registry's tools on the nodes of a Ray cluster. The options are those of ``Executor``, except for these.
+    """Call a registry's tools on the nodes of a Ray cluster. These options differ from those of ``Executor``:
 
-    - ``address``: the cluster, as for ``ray.init``. A program that has called ``ray.init``, or runs as a Ray job, needs
-      none.
+    - ``address``: the cluster, as for ``ray.init``. Leave it out after a call of ``ray.init`` and in a Ray job.
     - ``workspace``: its files are sent to the node of a call, and the changes of a transaction come back.
     - ``shared_workspace``: a folder at the same path on the driver and on each node, as on NFS. Tools use it, or a
       folder inside it that a call names, directly.
-    - ``is_usable``: receives an entry of ``ray.nodes()``, and returns whether the node may run calls.
+    - ``is_usable``: takes an entry of ``ray.nodes()`` and returns whether the node may run calls.
 
     Every node needs the same versions of toolc and Python. Secrets are looked up by name on the node of a call.
     """
@@ -91,7 +90,7 @@ class RayExecutor(Executor):
 
     @property
     def max_parallel(self) -> int:
-        """How many calls the nodes run at the same time. Waits for all nodes that are in the cluster now."""
+        """The number of calls that the nodes run at the same time. Waits until all present nodes are ready."""
         return max(1, sum(node.report.slots for node in self._nodes.settled()))
 
     @property
@@ -105,7 +104,7 @@ class RayExecutor(Executor):
         return tuple(self._nodes.alive)
 
     def pools(self) -> dict[str, tuple[PoolReport, ...]]:
-        """Return the processes with warm sandboxes on each node, by its name. They are those of all drivers."""
+        """Return the processes with warm sandboxes, by name of the node. They include those of other drivers."""
         pools: dict[str, tuple[PoolReport, ...]] = {}
         for node in self.nodes:
             with suppress(NodeDiedError):
@@ -124,7 +123,7 @@ class RayExecutor(Executor):
         return sandbox
 
     def with_registry(self, registry: CallableTools, lock: Lock | None) -> Self:
-        """Like ``Executor.with_registry``, on all nodes. Only this and the new executor can make calls."""
+        """Like ``Executor.with_registry``, on all nodes. Only this executor and the new one can make calls."""
         if not isinstance(registry, Registry):
             raise UsageError("the tools of a cluster must be a toolc.Registry")
         other = super().with_registry(registry, lock)
@@ -149,7 +148,7 @@ class RayExecutor(Executor):
         self._cluster.deny(*self._denials.entries)
 
     def close(self) -> None:
-        """Close the executors of all nodes. Wait up to 30 seconds for running calls, and then end them."""
+        """Close the executors of all nodes. Wait up to 30 seconds for running calls, then end them."""
         self._nodes.close()
         super().close()
 
@@ -158,12 +157,12 @@ class RayExecutor(Executor):
 
 
 def _reviewed(registry: Registry) -> tuple[RegisteredTool, ...]:
-    """Return the tools that nodes can run, which are all but the functions of this program."""
+    """Return the tools that nodes can run: all except the functions of this program."""
     return tuple(tool for name in registry.names if not (tool := registry.registered(name)).is_host_defined)
 
 
 class _Cluster:
-    """The nodes, the workspace that they share with the driver, and the driver's deny-list."""
+    """The nodes, the workspace shared with the driver, and the driver's deny-list."""
 
     def __init__(self, nodes: Nodes, shared: Path | None) -> None:
         self.nodes = nodes
@@ -172,7 +171,7 @@ class _Cluster:
         self._seeing: set[str] = set()
 
     def deny(self, names: frozenset[str], tags: frozenset[str]) -> None:
-        """Send the deny-list to all nodes. Calls bring it too, for nodes that join later."""
+        """Send the deny-list to all nodes. For nodes that join later, each call carries it as well."""
         self.denials = Denials(number=self.denials.number + 1, names=names, tags=tags)
         for node in self.nodes.alive:
             node.actor.deny.remote(self.denials)
@@ -211,15 +210,15 @@ class _Cluster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ClusterCall(Call):
-    """A call whose attempts run on a node. The node repeats them if the spec has ``retry``."""
+    """A call that runs on a node. If the spec has ``retry``, the node makes the further attempts."""
 
     cluster: _Cluster
 
     def result(self) -> ToolResult:
-        """Run the call as ``Call`` does, without repeating it here."""
+        """Run the call as ``Call`` does, but without retries on the driver."""
         spec = self.tool.spec
         if self.tool.is_host_defined:
-            raise UsageError(f"the tool {spec.name} is a function of this program, which the nodes of a cluster lack")
+            raise UsageError(f"the tool {spec.name} is a function of this program, which the nodes do not have")
         here = replace(self, tool=replace(self.tool, spec=replace(spec, retry=None))) if spec.retry else self
         return super(_ClusterCall, here).result()
 
@@ -240,7 +239,7 @@ class _Attempt:
     cluster: _Cluster
 
     def run(self, context: CallContext, limit_ms: int) -> ToolResult:
-        """Run the call on one node. Raises ``InfrastructureError`` if the node dies, and if none can run it."""
+        """Run the call on one node. Raises ``InfrastructureError`` if the node dies or no node can run the call."""
         spec, folder = self.tool.spec, self.options.workspace
         path = self.cluster.shared_path(folder)
         if spec.sandbox.workspace == "none":
@@ -277,7 +276,7 @@ class _Attempt:
                 return failure("timeout", NOT_STARTED)
 
     def _ran_in_copy(self, node: Node, call: RemoteCall, context: CallContext, copy: WorkspaceCopy) -> ToolResult:
-        """Send the workspace to the node, run the call there, and commit or refuse its changes here."""
+        """Send the workspace to the node, run the call there, and commit or refuse its changes on the driver."""
         try:
             missing, sent = asked(node, "expect", call.key, copy.files), 0
             for message in copy.messages(missing):

@@ -1,7 +1,7 @@
 """A copy of a workspace on a node, for a cluster without a shared folder.
 
-The driver copies the workspace, and the contents that the node lacks travel by digest. The call changes the copy of the
-node. Its changes are made in the copy of the driver too, from which an ordinary transaction commits them.
+The driver copies the workspace and sends the contents that the node lacks, by digest. The call changes the node's copy.
+The driver repeats these changes in its own copy, from which an ordinary transaction commits them.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class WorkspaceCopy:
         } | view.originals
 
     def messages(self, digests: Iterable[str]) -> Iterator[tuple[bytes, ...]]:
-        """Yield the contents with these digests, in messages for a node. Raises ``OSError``."""
+        """Yield messages for a node that contain the contents with these digests. Raises ``OSError``."""
         paths = {state.content: path for path, state in self.files.items() if stat.S_ISREG(state.kind)}
         message: list[bytes] = []
         for digest in digests:
@@ -78,14 +78,17 @@ class WorkspaceCopy:
             yield tuple(message)
 
     def finish(self, result: ToolResult, changes: Iterable[Change], approve: ApproveChanges | None) -> ToolResult:
-        """Make the changes of the node in the copy, and commit or refuse them as on one machine."""
+        """Apply the changes of the node to the copy, and commit or refuse them as on one machine."""
         write_changes(self._view.root, changes, has_owners=False)
         return self._transaction.finish(result, "exited", approve)
 
 
 @contextmanager
 def copied(spec: ToolSpec, call_id: str, folder: WorkspaceFolder) -> Iterator[WorkspaceCopy]:
-    """Yield a copy of the workspace. Raises ``UsageError`` if it cannot be sent, and ``InfrastructureError``."""
+    """Yield a copy of the workspace.
+
+    Raises ``UsageError`` if the workspace cannot be sent, and ``InfrastructureError``.
+    """
     if reason := _obstacle(spec):
         raise UsageError(f"the tool {spec.name} {reason}; pass a folder that all nodes share as shared_workspace=...")
     mode = spec.sandbox.workspace
@@ -105,7 +108,7 @@ def copied(spec: ToolSpec, call_id: str, folder: WorkspaceFolder) -> Iterator[Wo
 
 
 def _obstacle(spec: ToolSpec) -> str:
-    """Return why a copy of the workspace is not enough for a tool, or an empty string if it is."""
+    """Return the reason why a tool needs more than a copy of the workspace, or an empty string."""
     if spec.sandbox.workspace == "rw":
         return "writes directly to its workspace (workspace: rw), which cannot be sent to a node"
     if spec.sandbox.lifetime != "call":
@@ -161,7 +164,7 @@ class NodeCopies:
         return Change(path, state, (self._contents / state.content).read_bytes() if is_file else b"")
 
     def changes(self, key: str) -> tuple[Change, ...]:
-        """Return what a call has changed in its copy. Raises ``UsageError`` above ``MAX_BYTES``."""
+        """Return the changes that a call made in its copy. Raises ``UsageError`` if they exceed ``MAX_BYTES``."""
         files, changed, size = self._calls[key], [], 0
         with DirHandle.open(self.folder(key)) as root:
             try:
@@ -190,7 +193,7 @@ class NodeCopies:
 
 
 def write_changes(root: DirHandle, changes: Iterable[Change], *, has_owners: bool) -> None:
-    """Make changes in a folder, without following links. ``has_owners`` sets the owners too, as root.
+    """Apply changes to a folder without following links. As root, ``has_owners`` also sets the owners.
 
     Raises ``OSError``.
     """
@@ -238,7 +241,10 @@ def _digests(files: Files) -> set[str]:
 
 
 def _is_same(state: FileState | None, before: FileState | None) -> bool:
-    """Return whether a path has its kind, mode and content from before. The contents of a folder have own paths."""
+    """Return whether the kind, mode and content of a path are unchanged.
+
+    Entries of a folder count as separate paths.
+    """
     if state is None or before is None:
         return state is before
     has_content = not state.is_folder

@@ -94,7 +94,7 @@ def write_files(out: Path, artifacts: Mapping[str, bytes]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RenderedTool:
-    """One tool in the files of a build, with one text per list.
+    """One tool in the files of a build. Each list is a single text.
 
     A text has entries separated by commas, or is empty. ``losses`` is the number of details that providers cannot
     express.

@@ -33,7 +33,7 @@ ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a scope of a JWT allows: a role, and the tools with one of ``tags`` (None: all)."""
+    """The rights of a JWT scope: a role, and the tools with one of ``tags`` (None: all)."""
 
     role: Role = "caller"
     tags: tuple[str, ...] | None = None
@@ -41,10 +41,10 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issuer:
-    """Whose JWTs a server accepts. ``jwks`` is the URL of its keys.
+    """An issuer whose JWTs a server accepts. ``jwks`` is the URL of its keys.
 
-    ``audience`` is what tokens must name, if that is not the URL of the server. ``addresses`` are those outside the
-    public internet that the host of ``jwks`` may have. Without ``scopes``, every scope allows all tools.
+    ``audience`` is the required audience of tokens if it is not the URL of the server. ``addresses`` are the non-public
+    addresses that the host of ``jwks`` may have. Without ``scopes``, every scope allows all tools.
     """
 
     url: str
@@ -56,11 +56,11 @@ class Issuer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
-    """What a client of a server may use. None and an empty tuple are not a restriction.
+    """The restrictions of a client of a server. None and an empty tuple mean no restriction.
 
-    ``tags`` are those of the tools that it may use, ``deny`` the names and tags of those that it may not. ``rate`` is a
-    number of requests per minute. ``sandboxes`` counts running calls and idle sessions. JWTs of the client have
-    ``subject`` and ``issuer``.
+    The client may use tools with one of ``tags``, except tools with a name or tag in ``deny``. ``rate`` is the number
+    of requests per minute. ``sandboxes`` counts running calls and idle sessions. ``subject`` and ``issuer`` identify
+    the JWTs of the client.
     """
 
     workspace: Path | None = None
@@ -76,9 +76,10 @@ class ClientSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditSettings:
-    """How calls are recorded. ``folder`` is that of the log, by default in the user's state folder.
+    """How calls are recorded. ``folder`` is the folder of the log, by default in the user's state folder.
 
-    ``arguments`` is what a line says about them, and ``when_full`` whether a call runs if its line cannot be written.
+    ``arguments`` is the form in which a line has the arguments. ``when_full`` says whether a call runs if its line
+    cannot be written.
     """
 
     folder: Path | None = None
@@ -96,9 +97,9 @@ class Configuration:
     name of a secret to the source of its value. ``base_image`` is the image for tools that name none, instead of
     toolc's own. With ``host_programs``, such tools run with the host's own programs on an engine without a daemon.
     ``warm`` maps the name of a tool to the number of its sandboxes that are started when an executor opens, and kept.
-    With 0, no sandbox of the tool is ever started ahead. ``clients`` has the settings of the clients of a server by the
-    names of their tokens, and those of all others as ``default``. ``issuers`` are those of the JWTs that a server
-    accepts, by their URLs. ``audit`` is None if calls are not recorded.
+    With 0, no sandbox of the tool is ever started ahead. ``clients`` has the settings of a server's clients, by the
+    name of the token. ``default`` applies to all other clients. ``issuers`` has the issuers of JWTs that a server
+    accepts, by URL. ``audit`` is None if calls are not recorded.
     """
 
     engine: str = AUTO

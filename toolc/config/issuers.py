@@ -1,4 +1,4 @@
-"""Read ``issuers`` of the configuration: who issues the JWTs of clients, and what their scopes allow."""
+"""Read ``issuers`` of the configuration: the issuers of clients' JWTs, and the rights of their scopes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROLES: Final[tuple[Role, ...]] = ("caller", "reviewer")
 
 
 def issuers(node: nodes.Node, what: str, findings: Findings) -> dict[str, Issuer] | None:
-    """Read ``issuers`` of the configuration, a map of their URLs."""
+    """Read ``issuers`` of the configuration, a map by URL."""
     for entry in node.entries if isinstance(node, nodes.Mapping) else ():
         if not _is_safe(entry.key) or urlsplit(entry.key).query or urlsplit(entry.key).fragment:
             hint = "write it as in 'iss' of its tokens, such as https://login.example.com"
@@ -31,7 +31,7 @@ def issuers(node: nodes.Node, what: str, findings: Findings) -> dict[str, Issuer
 def with_issuers(
     clients: Mapping[str, ClientSettings], known: Mapping[str, Issuer], node: nodes.Mapping, findings: Findings
 ) -> dict[str, ClientSettings]:
-    """Return the clients, each subject with its issuer. Report a subject whose issuer is not clear."""
+    """Return the clients with the issuer of each subject. Report a subject whose issuer is ambiguous."""
     found: dict[str, ClientSettings] = {}
     owners: dict[tuple[str, str | None], str] = {}
     only = next(iter(known)) if len(known) == 1 else None
@@ -64,7 +64,7 @@ def _issuer(reader: Reader) -> Issuer:
 
 
 def _is_safe(url: str) -> bool:
-    """Return whether a URL is HTTPS, or HTTP to this machine, so that no other machine can answer."""
+    """Return whether a URL is HTTPS, or HTTP to this machine. No other machine can then answer."""
     try:
         parts = urlsplit(url)
         return bool(parts.hostname) and (

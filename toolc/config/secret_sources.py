@@ -91,7 +91,7 @@ class SecretStore:
         self._real_paths = {path: _real_path(path) for path in files}
 
     def extended(self, sources: Mapping[str, SecretSource]) -> "SecretStore":
-        """Return a store in which these sources replace or extend those of this one."""
+        """Return a copy of this store in which these sources are added or replace existing ones."""
         merged = {**self._sources, **sources}
         return SecretStore(merged, self._environment, from_environment=self._from_environment)
 
@@ -161,7 +161,7 @@ def _real_path(path: str) -> str:
 
 
 def _read_file(name: str, path: str, real_path: str) -> bytes:
-    """Read the file of a secret. ``real_path`` is where the path led when the store was made."""
+    """Read the file of a secret. ``real_path`` is the resolved path at the time when the store was created."""
     try:
         # Opening a pipe would otherwise wait for its writer.
         with os.fdopen(os.open(Path(path).expanduser(), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
@@ -175,9 +175,9 @@ def _read_file(name: str, path: str, real_path: str) -> bytes:
 def _check_file(name: str, path: str, real_path: str, descriptor: int) -> None:
     """Reject a file of this user that others can access, as ssh does for keys (``sshkey_perm_ok`` in OpenSSH).
 
-    Also reject another file than the one to which the path led before, because a tool that can write there could have
-    replaced it by a link to any file of the user. Read-only mounts, which orchestrators use for secrets, are accepted:
-    their modes cannot be changed, tools cannot write there, and their links change when a secret does.
+    Also reject a file if the path now leads to a different file, because a tool with write access could have replaced
+    it with a link to any file of the user. Read-only mounts, which orchestrators use for secrets, are accepted: their
+    modes cannot be changed, tools cannot write there, and their links change when a secret does.
     """
     if os.fstatvfs(descriptor).f_flag & os.ST_RDONLY:
         return

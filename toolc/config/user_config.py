@@ -37,7 +37,7 @@ def load_configuration(environment: Mapping[str, str] | None = None) -> Configur
 
 
 def read_private(path: Path, *, may_be_in_repository: bool = False) -> Configuration:
-    """Return the configuration in this file, which must be as private as the user's own. Raises ``UsageError``."""
+    """Return the configuration in this file, which other users must not be able to change. Raises ``UsageError``."""
     _check_place(path, may_be_in_repository=may_be_in_repository)
     from toolc.config.files import read_configuration  # lazy: +10 ms (documents); most users have no file
 
@@ -45,7 +45,10 @@ def read_private(path: Path, *, may_be_in_repository: bool = False) -> Configura
 
 
 def configuration_source(path: Path | None) -> tuple[tuple[Path, ...], Callable[[], Configuration]]:
-    """Return the files that may contain the configuration, and the function that reads it. ``path`` is another file."""
+    """Return the files that may contain the configuration, and a function that reads it.
+
+    ``path`` replaces the default.
+    """
     if path is not None:
         return (path,), lambda: read_private(path)
     folder = configuration_folder(os.environ)

@@ -1,4 +1,4 @@
-"""The phrases with which texts try to instruct a model. Attacks have used them."""
+"""Phrases that texts use to instruct a model, taken from attacks."""
 
 from __future__ import annotations
 

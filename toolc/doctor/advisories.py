@@ -45,7 +45,7 @@ class Version:
 
     @property
     def is_packaged(self) -> bool:
-        """Whether someone other than the project packaged the release, and may have added fixes."""
+        """Whether a distribution packaged the release and may have added fixes."""
         return bool(self.rest)
 
 

@@ -59,7 +59,7 @@ class Diagnosis:
 
     @property
     def works(self) -> bool:
-        """Whether an engine made its call, and no probe failed."""
+        """Whether an engine completed its call and no probe failed."""
         called = any(not trial.reason for trial in self.trials.values())
         return called and not any(probed.failed for probed in self.probed.values())
 

@@ -53,7 +53,7 @@ def read_keys(reader: Reader, cls: type, **own: Parse[Any] | None) -> dict[str, 
 
 
 def alternative(reader: Reader, cls: type) -> str | None:
-    """Return which of the keys that exclude each other is present; None, and a finding, unless exactly one is."""
+    """Return which one of several exclusive keys is present. Otherwise, report a finding and return None."""
     reader.cls = cls
     return reader.one_of(*alternatives(cls))
 
@@ -66,7 +66,7 @@ def read_map(reader: Reader, cls: type[T], **own: Parse[Any] | None) -> T | None
 
 
 class _Plan(NamedTuple):
-    """How to read the keys of a map: each with its field and the reader of a plain value; required ones; ``one_of``.
+    """How to read the keys of a map: the field and the reader of each plain value, the required keys, and ``one_of``.
 
     ``needed`` are the fields of the required keys.
     """

@@ -33,8 +33,8 @@ class Scalar(NamedTuple):
     """A string, number, boolean or null, with its position.
 
     ``plain`` is True for an unquoted YAML scalar, whose value may not be what its author meant. ``vars`` are the
-    positions of the project variables that were inserted. A scalar that is only one variable keeps its type; if
-    that is not a string, ``text`` is its value where a string is required.
+    positions of the project variables that were inserted. A scalar that is only one variable keeps its type. If the
+    type is not string, ``text`` is the value where a string is required.
     """
 
     value: bool | int | float | str | None

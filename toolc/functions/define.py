@@ -1,4 +1,4 @@
-"""Define a tool in Python: with the decorator ``tool``, or with the builder ``define``."""
+"""Define a tool in Python with the decorator ``tool`` or the builder ``define``."""
 
 from __future__ import annotations
 

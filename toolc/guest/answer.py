@@ -74,7 +74,7 @@ class GeneratorOutput:
         self._texts: list[str] = []
 
     def add(self, item: object) -> None:
-        """Add a yielded value. A pair ``percent, message`` is progress; text and images are content.
+        """Add a yielded value. A pair ``percent, message`` is progress. Text and images are content.
 
         Raises ``ToolError`` for any other value.
         """

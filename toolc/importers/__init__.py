@@ -1,7 +1,7 @@
 """Generate specs from the descriptions of other systems, for ``toolc import``.
 
 An importer is a pure function from a source and options to the text of spec files. It never runs what it reads, and
-never writes a registry. People review and edit the files; later imports merge what changed in the source into them.
+never writes a registry. People review and edit the files. Later imports merge changes of the source into them.
 
 - ``openapi``: the package for OpenAPI documents. Start reading in ``openapi.generate``.
 - ``definitions``: specs from tool definitions of providers (``definition_specs``), and ``tool_of`` one. Public:

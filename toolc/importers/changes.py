@@ -1,4 +1,4 @@
-"""The changes that an import makes to a folder, from what it generated before, what it generates now, and the files."""
+"""Compute the changes of an import to a folder, from the last import, this import and the present files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from toolc.model.errors import UsageError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """A file before and after the import. It does not exist if its text is None."""
+    """A file before and after the import. A text of None means that the file does not exist."""
 
     path: Path
     before: str | None
@@ -33,7 +33,10 @@ class FileChange:
 def changes(
     folder: Path, base: Mapping[str, str], generated: Mapping[str, str], *, is_forced: bool
 ) -> list[FileChange]:
-    """Return the changes to the files of an import. ``base`` is what the last one generated. Raises ``UsageError``."""
+    """Return the changes to the files of an import.
+
+    ``base`` is the result of the last import. Raises ``UsageError``.
+    """
     found = []
     for name in sorted({*base, *generated}):
         before = _read(folder / name)
@@ -56,7 +59,7 @@ def _change(path: Path, before: str | None, base: str | None, new: str | None, *
         conflict = Conflict((path.name,), "been deleted", "changes")
         return kept if base == new else FileChange(path=path, before=None, after=None, conflicts=(conflict,))
     if base is None and before != new and not is_forced:
-        raise UsageError(f"{path} already exists and is not from this import; use --out or --prefix, or --force")
+        raise UsageError(f"{path} already exists and was not written by this import; use --out or --prefix, or --force")
     if base is None:
         return FileChange(path=path, before=before, after=new)
     if path.suffix != ".yaml":
@@ -71,7 +74,7 @@ def _change(path: Path, before: str | None, base: str | None, new: str | None, *
 
 
 def _code_change(path: Path, before: str, base: str, new: str, *, is_forced: bool) -> FileChange:
-    """Return the change of a file of code, which is merged as a whole."""
+    """Return the change of a code file, which is merged as a whole."""
     if before == base or is_forced:
         return FileChange(path=path, before=before, after=new)
     is_conflict = new not in {base, before}
@@ -95,7 +98,7 @@ def write(folder: Path, found: list[FileChange], name: str, record: Record) -> N
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a whole file or none, so that a killed import leaves nothing that the next one refuses."""
+    """Write the file atomically, so that a killed import leaves nothing that the next import refuses."""
     with replace_file(path) as file:
         file.write(text.encode("utf-8"))
 

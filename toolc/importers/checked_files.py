@@ -1,4 +1,4 @@
-"""Compile what an import generates before it is written, because its source is untrusted."""
+"""Compile the generated files before an import writes them, because its source is untrusted."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _ANY: Final[JsonObject] = {"shell": {"argv": ["true"]}}
 
 
 class Invalid(NamedTuple):
-    """Why each removed spec has an error, by its file, and the findings about texts for models in the others."""
+    """The error of each removed spec, by file, and the findings about texts for models in the other specs."""
 
     removed: dict[str, str]
     findings: list[str]
 
 
 def remove_invalid(files: dict[str, str], beside: Path | None = None) -> Invalid:
-    """Compile generated files in another folder, and remove each spec that has an error, with its code.
+    """Compile generated files in a temporary folder, and remove each spec that has an error, together with its code.
 
-    The folders in the folder ``beside``, whose files specs may use, are copied there.
+    The subfolders of ``beside``, whose files specs may use, are copied there.
     """
     result = Invalid({}, [])
     if not files:

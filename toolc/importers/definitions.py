@@ -20,9 +20,9 @@ HINTS: Final = {
 
 
 def definition_specs(value: JsonValue) -> dict[str, str]:
-    """Return the text of a spec for each definition, by the name of its file. Raises ``UsageError``.
+    """Return the text of a spec for each definition, by file name. Raises ``UsageError``.
 
-    The specs have no backend yet, which is an error until a person writes one.
+    The specs have no backend, which is an error until someone adds it.
     """
     found = [*_definitions(value)]
     if not found:
@@ -34,7 +34,7 @@ def definition_specs(value: JsonValue) -> dict[str, str]:
 
 
 def _definitions(value: JsonValue) -> Iterator[JsonObject]:
-    """Yield each map with a name and a schema, from the lists and wrappers in which APIs return them."""
+    """Yield each map that has a name and a schema, from the lists and wrappers that APIs return."""
     if isinstance(value, list):
         for each in value:
             yield from _definitions(each)
@@ -47,7 +47,7 @@ def _definitions(value: JsonValue) -> Iterator[JsonObject]:
 
 
 def tool_of(name: str, definition: JsonObject) -> JsonObject:
-    """Return a tool of a spec for a definition, with an empty backend."""
+    """Return the tool of a spec for a definition, with an empty backend."""
     schema = next((each for key in _SCHEMAS if isinstance(each := definition.get(key), dict)), {})
     schema = _lowered(map_under(schema, "json") or schema)
     parameters: JsonObject = {"type": "object", "properties": {}, **schema}
@@ -61,7 +61,7 @@ def tool_of(name: str, definition: JsonObject) -> JsonObject:
 
 
 def _lowered(schema: JsonObject) -> JsonObject:
-    """Return a schema with the types of JSON Schema, which Gemini writes in capital letters."""
+    """Return a schema with its types in lower case, because Gemini writes them in capital letters."""
     found = map_subschemas(schema, lambda each: _lowered(each) if isinstance(each, dict) else each)
     kind = found.get("type")
     if isinstance(kind, str):

@@ -1,4 +1,4 @@
-"""Fetch a document from a URL, with the checks of addresses that the connections of tools have."""
+"""Fetch a document from a URL, with the same address checks as for the connections of tools."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ def destination_of(url: str) -> Destination:
 def fetch(
     url: str, allow: Sequence[Destination], max_bytes: int, *, seconds: float = TOTAL_S, how: str = "pass --allow-ref"
 ) -> bytes:
-    """Return the content of a URL, if its host and those of redirects are allowed and public. Raises ``UsageError``.
+    """Return the content of a URL. Raises ``UsageError`` unless every host on the way is allowed and public.
 
-    Each response must arrive within ``seconds``. ``how`` says in messages how to allow another destination.
+    Each response must arrive within ``seconds``. ``how`` is the part of messages that says how to allow another
+    destination.
     """
     for _ in range(_MAX_REDIRECTS + 1):
         target = _target(url)
@@ -94,7 +95,7 @@ def _request(
 
 @contextmanager
 def _ending(stream: socket.socket, seconds: float) -> Iterator[None]:
-    """End a connection after some time. A server that sends one byte at a time never exceeds a time limit of reads."""
+    """Close a connection after some time, because a server that sends single bytes never exceeds a read timeout."""
     same = stream.dup()  # TLS takes the descriptor of the original
     timer = Timer(seconds, same.shutdown, [socket.SHUT_RDWR])
     timer.daemon = True

@@ -38,7 +38,7 @@ class McpSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpChoice:
-    """Which tools are imported, as patterns of their names in the server, and what they are called."""
+    """Which tools are imported, as patterns of their names on the server, and their names in the spec."""
 
     only: tuple[str, ...] = ()
     renamed: Mapping[str, str]
@@ -46,13 +46,13 @@ class McpChoice:
 
 
 def provisional_spec(source: McpSource) -> str:
-    """Return the YAML text of a spec that can start a server to ask what it offers."""
+    """Return the YAML text of a spec that is sufficient to start a server and ask for its tools."""
     definition: JsonObject = {"name": "server", "inputSchema": {"type": "object"}}
     return mcp_spec(source, [_tool(source, "server", definition | {"description": "A server without a description."})])
 
 
 def mcp_tools(source: McpSource, definitions: Sequence[JsonObject], choice: McpChoice) -> dict[str, JsonObject]:
-    """Return the tools of a spec by their names in the server. Raises ``UsageError``."""
+    """Return the tools of a spec by their names on the server. Raises ``UsageError``."""
     offered = {str(each.get("name")): each for each in definitions}
     if len(offered) < len(definitions):
         raise UsageError(f"the server {source.name} lists several tools with one name, so none of them can be pinned")
@@ -66,7 +66,7 @@ def mcp_tools(source: McpSource, definitions: Sequence[JsonObject], choice: McpC
 
 
 def remove_invalid_tools(source: McpSource, tools: dict[str, JsonObject]) -> Invalid:
-    """Compile each tool alone, and remove those with errors. The keys of the result are names of tools."""
+    """Compile each tool separately and remove the tools with errors. Return their errors by tool name."""
     sandbox: JsonObject = {key: each for key, each in source.sandbox.items() if key != "build"}
     alone = replace(source, files=(), sandbox=sandbox)  # files next to the spec are not there
     files = {f"{tool['name']}.yaml": mcp_spec(alone, [tool]) for tool in tools.values()}

@@ -1,6 +1,6 @@
-"""Merge what a source says now into files that people have edited, by keys, without changing anything else in them.
+"""Merge changes of a source into files that people have edited, key by key. Nothing else in the files changes.
 
-The items of a list of named maps, such as ``tools``, are merged by their names.
+Lists of named maps, such as ``tools``, are merged by name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from toolc.model.text import shorten
 
 @dataclass(frozen=True, slots=True)
 class _Absent:
-    """The value of a key that a map does not have."""
+    """The placeholder for the value of a missing key."""
 
 
 _ABSENT: Final = _Absent()
@@ -33,7 +33,7 @@ _Route: TypeAlias = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A key that both the source and a person changed. The values are as written in YAML."""
+    """A key that both the source and the user changed. The values are YAML text."""
 
     route: _Route
     ours: str
@@ -45,7 +45,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The text of a file after a merge, and the keys whose values in the file were kept."""
+    """The text of a file after a merge, and the keys that kept the user's value."""
 
     text: str
     conflicts: tuple[Conflict, ...] = ()
@@ -56,7 +56,7 @@ class UnreadableError(ValueError):
 
 
 def merge(base: str, ours: str, theirs: str, *, is_forced: bool = False) -> Merged:
-    """Return ``ours`` with the changes from ``base`` to ``theirs``. If ``is_forced``, the source wins conflicts.
+    """Apply the changes from ``base`` to ``theirs`` to ``ours``. If ``is_forced``, the source wins conflicts.
 
     Raises ``UnreadableError`` if ``ours`` is not a YAML map.
     """
@@ -76,7 +76,10 @@ def merge(base: str, ours: str, theirs: str, *, is_forced: bool = False) -> Merg
 
 
 def edited(text: str, route: _Route, value: _Value) -> str | None:
-    """Return a YAML text with another value at ``route``, or without its key; None if that cannot be done in place."""
+    """Return a YAML text with a new value at ``route``, or without the key.
+
+    Return None if this is impossible in place.
+    """
     source = SourceText("spec.yaml", text)
     parent: Node | None = _parsed(source)
     for key in route[:-1]:
@@ -141,7 +144,7 @@ def _edit_item(source: SourceText, parent: Sequence, index: int, value: _Value) 
 def _changes(
     base: _Value, ours: _Value, theirs: _Value, route: _Route = ()
 ) -> Iterator[tuple[_Route, _Value, Conflict | None]]:
-    """Yield each key to change with its new value, and the conflict if a person has changed it too."""
+    """Yield each key to change with its new value, and the conflict if the user has also changed the key."""
     if _same(base, theirs) or _same(ours, theirs):
         return
     mine, new = _named(ours), _named(theirs)
@@ -156,7 +159,7 @@ def _changes(
 
 
 def _named(value: _Value) -> dict[str, JsonObject]:
-    """Return the items of a list by their names; nothing if not all are maps with names of their own."""
+    """Return the items of a list by name, or an empty dict unless every item is a map with a unique name."""
     items = value if isinstance(value, list) else []
     found = {str(each["name"]): each for each in items if isinstance(each, dict) and "name" in each}
     return found if len(found) == len(items) else {}
@@ -187,7 +190,7 @@ def _same(one: _Value, other: _Value) -> bool:
 
 
 def _with(root: JsonObject, route: _Route, new: _Value) -> JsonObject:
-    """Change the value at ``route`` in ``root``, and return ``root``."""
+    """Set the value at ``route`` in ``root``, and return ``root``."""
     parent: Any = root
     for key in route[:-1]:
         parent = parent[key]

@@ -15,7 +15,7 @@ MAX_NAME: Final = 64
 
 
 def provisional_spec(command: Sequence[str], files: Sequence[str], sandbox: JsonObject) -> str:
-    """Return the YAML text of a spec that can start a plugin to request its description."""
+    """Return the YAML text of a spec that is sufficient to start a plugin and request its description."""
     backend: JsonObject = {"plugin": _process(command, files)}
     definition: JsonObject = {"name": "plugin", "description": "A plugin without a description."}
     return yaml_text({"toolc": 1} | definition | {"backend": backend, "sandbox": sandbox})

@@ -1,4 +1,4 @@
-"""``.toolc-import/NAME.json``: what an import generated, as the base of the next merge."""
+"""``.toolc-import/NAME.json`` records what an import generated. It is the base of the next merge."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _FORMAT: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """The source and the options of an import, and the text of each file as it was generated.
+    """The source and the options of an import, and the generated text of each file.
 
-    ``names`` are the names of tools by operation, which later imports keep.
+    ``names`` has the tool name of each operation, which later imports keep.
     """
 
     kind: str
@@ -31,7 +31,7 @@ class Record:
     files: Mapping[str, str] = field(default_factory=dict)
 
     def to_text(self) -> str:
-        """Return the text of the file."""
+        """Return the content of the record file."""
         value = {
             "format": _FORMAT, "kind": self.kind, "source": self.source, "digest": self.digest,
             "options": self.options, "names": {**self.names}, "files": {**self.files},
@@ -64,6 +64,9 @@ def read_record(folder: Path, name: str, kind: str) -> Record | None:
 
 
 def _is_below(path: str) -> bool:
-    """Return whether a path is below the folder of the import, because anyone can change a record."""
+    """Return whether a path is below the folder of the import.
+
+    Records are not trusted, because anyone can edit them.
+    """
     parts = PurePosixPath(path).parts
     return bool(parts) and ".." not in parts and parts[0] not in {"/", FOLDER}

@@ -1,4 +1,4 @@
-"""The arguments that a script declares with ``argparse``, ``click`` or ``getopts``, read from its text."""
+"""Find the arguments that a script declares with ``argparse``, ``click`` or ``getopts``, without running it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _UNPLAIN: Final = re.compile(r"^click\.group$|\.(?:add_subparsers|parse_known_ar
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptOption:
-    """An argument of a script. ``flag`` is empty if it has a place on the command line instead.
+    """An argument of a script. ``flag`` is empty for a positional argument.
 
-    ``words`` is code for what the command line has for its value.
+    ``words`` is code for the words of the command line that pass its value.
     """
 
     name: str
@@ -33,7 +33,7 @@ class ScriptOption:
 
 
 def shell_options(code: str) -> tuple[list[ScriptOption], bool]:
-    """Return the options of ``getopts`` in a shell script, and its other arguments, and whether it has any."""
+    """Return the ``getopts`` options and the positional arguments of a shell script, and whether it declares any."""
     match = re.search(r"""\bgetopts\s+["']?:?([A-Za-z0-9:]+)["']?\s""", code)
     found = []
     for letter, colon in re.findall(r"([A-Za-z0-9])(:?)", match[1] if match else ""):
@@ -45,7 +45,7 @@ def shell_options(code: str) -> tuple[list[ScriptOption], bool]:
 
 
 def python_options(tree: ast.Module) -> tuple[list[ScriptOption], bool]:
-    """Return what a script declares for ``argparse`` or ``click``, and whether a call needs nothing else."""
+    """Return the arguments that a script declares with ``argparse`` or ``click``, and whether they are complete."""
     found, is_plain = list[ScriptOption](), True
     for node in ast.walk(tree):
         name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
@@ -59,7 +59,7 @@ def python_options(tree: ast.Module) -> tuple[list[ScriptOption], bool]:
 
 
 def _declared(node: ast.Call, *, is_click: bool) -> list[ScriptOption]:
-    """Return the argument of a declaration. Raises ``ValueError`` if its text does not say how it is written."""
+    """Return the argument of a declaration. Raises ``ValueError`` if the code does not show how it is passed."""
     texts = [str(ast.literal_eval(each)) for each in node.args]
     written = {str(each.arg): each.value for each in node.keywords}
     said: dict[str, Any] = {key: ast.literal_eval(each) for key, each in written.items() if isinstance(each, _LITERAL)}

@@ -56,7 +56,7 @@ def _words(flag, value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillSpecs:
-    """The text of each file by its name, and why each other script is left out."""
+    """The text of each file by name, and the reason for each script that is left out."""
 
     files: dict[str, str] = field(default_factory=dict)
     scripts: dict[str, str] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class SkillSpecs:
 
 
 def skill_header(text: str) -> Mapping[str, Any]:
-    """Return the keys above the instructions of ``SKILL.md``. Raises ``UsageError``."""
+    """Return the front matter of ``SKILL.md``. Raises ``UsageError``."""
     match = re.match(r"(?s)\ufeff?---[ \t]*\n(.*?)\n---[ \t]*(?:\n|$)", text.replace("\r\n", "\n"))
     try:
         value = yaml.safe_load(match[1]) if match else None
@@ -79,9 +79,12 @@ def skill_header(text: str) -> Mapping[str, Any]:
 def skill_specs(
     text: str, scripts: Mapping[str, str], modules: Modules, patterns: list[str], versions: Versions, names: ToolNames
 ) -> SkillSpecs:
-    """Return the specs of a skill. ``scripts`` has the text of each file in ``scripts``, which ``modules`` can read.
+    """Return the specs of a skill.
 
-    ``patterns`` are the files that the scripts may read. Raises ``UsageError`` if ``text`` is not that of a skill.
+    ``scripts`` has the text of each file in ``scripts``. ``modules`` reads the same files.
+
+    ``patterns`` selects the files that the scripts may read. Raises ``UsageError`` if ``text`` is not a valid
+    ``SKILL.md``.
     """
     header = skill_header(text)
     result = SkillSpecs()
@@ -121,7 +124,7 @@ def skill_specs(
 
 
 def _function(name: str, program: str, script: str, options: list[ScriptOption]) -> str:
-    """Return the code of the function of a script. Arguments with a place on the command line come last."""
+    """Return the code of the function of a script. Positional arguments come last."""
     start = f'    return _run(ctx, {program}, "scripts/{script}", '
     if not options:
         return f"def {name}(ctx, command_line=()):\n{start}command_line)\n"
@@ -139,7 +142,7 @@ def _is_imported(script: str, scripts: Mapping[str, str]) -> bool:
 
 
 def _description(script: str, code: str, header: Mapping[str, Any], modules: Modules) -> str:
-    """Return the first paragraph of a script's docstring or comment, and that of its skill."""
+    """Return the first paragraph of the script's docstring or comment, and the description of the skill."""
     own = ""
     if script.endswith(".py"):
         own = ast.get_docstring(modules.module(script).tree) or ""
@@ -156,7 +159,7 @@ def _parameters(options: list[ScriptOption]) -> JsonObject:
 
 
 def _command_line(script: str, text: str, options: list[ScriptOption]) -> JsonObject:
-    """Return the schema of all arguments in one, with the first example in the instructions and what is declared."""
+    """Return the schema of a single argument for the whole command line, with the first example in the instructions."""
     match = re.search(rf"(?m)scripts/{re.escape(script)}[ \t]+([^\n`|>&;]+)", text)
     try:
         words: list[JsonValue] = [*shlex.split(match[1])] if match else []

@@ -11,15 +11,15 @@ from toolc.model.errors import UsageError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolNames:
-    """A ``prefix`` for the names of tools, and other names for some of them, which get no prefix."""
+    """A ``prefix`` for tool names, and new names for some tools, which get no prefix."""
 
     prefix: str = ""
     renamed: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, names: Sequence[str], sources: Sequence[str]) -> list[str]:
-        """Return a valid and unique name for each tool. ``renamed`` has names, or names of their ``sources``.
+        """Return a valid and unique name for each tool. ``renamed`` has generated names, or names in ``sources``.
 
-        Raises ``UsageError`` for one that is neither.
+        Raises ``UsageError`` for an entry of ``renamed`` that is neither.
         """
         if unknown := sorted(self.renamed.keys() - {*names, *sources}):
             raise UsageError(f"there is no tool {unknown[0]!r} to rename; the tools are: {', '.join(names)}")

@@ -93,7 +93,7 @@ class Capture:
     def text(self, more: str = "") -> str:
         """Return the bytes that were kept, as text as a terminal would show it.
 
-        If bytes were cut, a line in their place says how many; ``more`` is added to it. Bytes that are not UTF-8 are
+        If bytes were cut, a line in their place says how many, followed by ``more``. Bytes that are not UTF-8 are
         replaced.
         """
         return (self.shown or self).raw_text(more)

@@ -1,4 +1,4 @@
-"""Which acceptances and settings apply in a review: those of the base, unless the base lets the head decide.
+"""Decide which acceptances and settings apply in a review: the base's, unless the base lets the head decide.
 
 Otherwise the author of a change could accept the change, or turn off the rule that reports it.
 """
@@ -81,7 +81,7 @@ def _review_at(state: State, place: str) -> ReviewSettings:
 
 
 def with_source(difference: Difference, source: SettingsSource, more: Sequence[ToolChange] = ()) -> Difference:
-    """Return the difference with the changes that concern who decides, and ``more`` changes of settings.
+    """Return the difference with added changes: of who decides, and ``more`` changes of settings.
 
     If a change of settings has no effect, its message says so.
     """

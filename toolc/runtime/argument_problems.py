@@ -141,7 +141,7 @@ def _omission(error: FailedKeyword, schema: JsonObject) -> str:
 
 
 def _text_hint(error: FailedKeyword) -> str:
-    """Return what to send instead of a string that is the JSON text of the expected value, or why it is not JSON."""
+    """Return a hint about a string that should be the JSON text of the expected value: what to send, or the error."""
     if not isinstance(error.instance, str):
         return ""
     try:

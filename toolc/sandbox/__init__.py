@@ -10,11 +10,8 @@ in its module ``engine``, a name in ``toolc.model.names`` and a row in ``toolc.d
   ``EngineStatus``, ``ImageUsed``, ``Leftover``, ``PoolEngine``, ``offer``, ``ISOLATION``.
 - ``seccomp``: the system calls that a tool may make.
 - ``selection``: chooses and imports the engine of a call; messages if no engine works. Public: ``begin_probe``,
-<<<<<<< HEAD
-  ``check_works``, ``close_unused``, ``in_use``, ``load``, ``probe``, ``select``, ``selection_of``, ``EngineSelection``.
-=======
-  ``close_unused``, ``in_use``, ``load``, ``probe``, ``pull``, ``select``, ``selection_of``, ``EngineSelection``.
->>>>>>> f2223064 (Clusters: nodes pull and build images with visible progress, and tests of nodes without gVisor or with other code)
+  ``check_works``, ``close_unused``, ``in_use``, ``load``, ``probe``, ``pull``, ``select``, ``selection_of``,
+  ``EngineSelection``.
 
 May import: ``guest``, ``data`` and ``model``. A contract in pyproject.toml sets the order of the packages inside.
 """

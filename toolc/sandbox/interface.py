@@ -103,7 +103,7 @@ def unenforced(capabilities: Capabilities, limits: Limits = _STANDARD) -> tuple[
 def unenforced_reason(capabilities: Capabilities, profile: Profile) -> str | None:
     """Return why the limits of ``profile`` cannot be enforced, with the remedies.
 
-    Return None if all limits are enforced, or if the user accepts those that are not.
+    Return None if all limits are enforced or the user accepts the missing ones.
     """
     missing = [name for name in unenforced(capabilities, profile.limits) if name not in profile.accept_unenforced]
     if not missing:
@@ -120,7 +120,7 @@ def unenforced_reason(capabilities: Capabilities, profile: Profile) -> str | Non
 
 
 def format_fallbacks(capabilities: Capabilities, names: Sequence[LimitName]) -> str:
-    """Return a text for the user that says what is limited in place of each limit in ``names``."""
+    """Return a message that says, for each limit in ``names``, what is limited instead."""
     return "; ".join(f"{name}: {capabilities.limit(name).instead}" for name in names)
 
 

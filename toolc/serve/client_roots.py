@@ -1,4 +1,4 @@
-"""The workspace of a client over stdio that was started without one: its only root, up to revision 2025-11-25."""
+"""The workspace of a stdio server that was started without one: the client's only root (up to revision 2025-11-25)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RootWorkspace:
         self._opened: dict[Path | None, Executor] = {None: client.executor}
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Ask for the roots when the client says that they have changed. Tools wait for the answer."""
+        """Ask for the roots when the client reports a change. Tools wait for the answer."""
         if ctx.method in _CHANGES:
             await call_next(ctx)
             async with self._asking:
@@ -76,7 +76,7 @@ class RootWorkspace:
 
 
 async def _only_root(session: ServerSession) -> Path | None:
-    """Return the client's only root, if it can be a workspace. Otherwise return None, and log the reason."""
+    """Return the client's only root if it can be a workspace. Otherwise, log the reason and return None."""
     if not session.check_client_capability(ClientCapabilities(roots=RootsCapability())):
         return None
     roots: list[str] = []

@@ -23,7 +23,7 @@ _POLL_SECONDS: Final = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A call that waits. ``answers`` gets the first decision. ``answered`` is set after it."""
+    """A waiting call. ``answers`` receives the first decision, after which ``answered`` is set."""
 
     identifier: str
     client: str
@@ -33,7 +33,7 @@ class Question:
     answered: threading.Event = field(default_factory=threading.Event)
 
     def to_json(self) -> JsonObject:
-        """Return what a reviewer needs to decide."""
+        """Return the call as a reviewer sees it."""
         return {
             "id": self.identifier,
             "client": self.client,
@@ -45,7 +45,7 @@ class Question:
 
 
 class Confirmations:
-    """The calls that wait for a reviewer. ``running`` has all calls of the server, to see which are cancelled."""
+    """The calls that wait for a reviewer. ``running`` has all calls of the server and shows which are cancelled."""
 
     def __init__(self, running: Mapping[str, RunningCall]) -> None:
         self._running = running
@@ -53,7 +53,7 @@ class Confirmations:
         self._waiting: dict[str, Question] = {}
 
     def confirm_for(self, client: str) -> Confirm:
-        """Return the function that asks about calls of this client, on the thread of the call."""
+        """Return the function that asks about the calls of this client. It runs on the thread of the call."""
 
         def confirm(call: BoundCall) -> Allow | Deny:
             question = Question(identifier=token_urlsafe(12), client=client, call=call, asked=time())
@@ -77,12 +77,12 @@ class Confirmations:
         return confirm
 
     def waiting(self, reviewer: str) -> list[Question]:
-        """Return the calls of other clients that wait, the oldest first."""
+        """Return the waiting calls of other clients, oldest first."""
         with self._lock:
             return [each for each in self._waiting.values() if each.client != reviewer]
 
     def answer(self, identifier: str, reviewer: str, decision: Allow | Deny) -> bool:
-        """Decide about a call. Return whether it waited for this reviewer's answer. Only the first one counts."""
+        """Decide about a call. Return whether it was waiting for this reviewer. Only the first answer counts."""
         with self._lock:
             question = self._waiting.get(identifier)
             if question is None or question.client == reviewer:

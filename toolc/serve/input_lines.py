@@ -15,7 +15,7 @@ MAX_LINE: Final = 64 * MIB
 
 @dataclass(frozen=True, slots=True)
 class InputLine:
-    """One line. ``is_whole`` is False if it was too long; ``data`` is then its start."""
+    """One line. If it was too long, ``is_whole`` is False, and ``data`` is its beginning."""
 
     data: bytes
     is_whole: bool = True

@@ -1,7 +1,7 @@
-"""The public keys of one issuer (JWKS), which are read again when they are old, or when a token names another key.
+"""The public keys of one issuer (JWKS). They are read again when they are old or a token names an unknown key.
 
-No part of a token decides what is read: a ``kid`` is only compared with those of the keys, and a token's own keys and
-URLs (``jwk``, ``jku``, ``x5u``) have no effect.
+No part of a token decides what is read. A ``kid`` is only compared with the key ids, and the keys and URLs in a token
+(``jwk``, ``jku``, ``x5u``) are ignored.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class NoKeysError(Exception):
 
 
 def read_keys(issuer: Issuer) -> bytes:
-    """Return the content of the URL of the keys. Raises ``UsageError``."""
+    """Return the content of the URL of the keys (JWKS). Raises ``UsageError``."""
     allowed = destination_of(issuer.jwks)
     private = (Destination(kind="exact", host=each, port=allowed.port) for each in issuer.addresses)
     how = f"add it to 'addresses' of issuers.{issuer.url} without its port:"
@@ -77,7 +77,7 @@ class IssuerKeys:
         self._lock = anyio.Lock()
 
     async def find(self, kid: str | None, algorithm: str) -> PyJWK | None:
-        """Return the only key with this id that may verify this algorithm, or None. Raises ``NoKeysError``."""
+        """Return the key with this id and algorithm, or None unless there is exactly one. Raises ``NoKeysError``."""
         age, key = monotonic() - self._fetched, self._select(kid, algorithm)
         # Only one request waits for a server that does not answer. Others use the keys that there are.
         if key is None or (age > FRESH_SECONDS and not self._lock.locked()):
@@ -114,7 +114,7 @@ class IssuerKeys:
 
 
 def parse_keys(data: bytes) -> tuple[JsonObject, ...]:
-    """Return the public keys for signatures in a set of keys. Raises ``UsageError``."""
+    """Return the public signature keys of a JWKS document. Raises ``UsageError``."""
     try:
         value = parse_json(data)
     except ValueError as error:

@@ -1,7 +1,7 @@
 """Serve tools to an MCP client: list them, and run each call in a separate sandbox.
 
-A failure of a tool and invalid arguments are results with ``isError``, so that the model can correct itself. An unknown
-tool is the JSON-RPC error -32602, and a failure of the sandbox is -32603.
+Failures of a tool and invalid arguments become results with ``isError``, so that the model can correct itself. An
+unknown tool is the JSON-RPC error -32602, and a failure of the sandbox is -32603.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _Answer: TypeAlias = "CallToolResult | InputRequiredResult | JsonObject"
 
 
 def make_server(executor: Executor, *, version: str, options: McpOptions = NO_OPTIONS) -> Server[dict[str, Any]]:
-    """Return a server that offers the executor's tools to one client. It need not be closed."""
+    """Return a server that offers the executor's tools to one client. It does not need to be closed."""
     client = ServedClient("stdio", executor, ServerCalls())
     return make_shared_server(lambda _: client, lambda: executor.registry, version=version, options=options)
 
@@ -75,12 +75,11 @@ def make_shared_server(
     tools_change: bool = False,
     options: McpOptions = NO_OPTIONS,
 ) -> Server[dict[str, Any]]:
-    """Return a server of several clients. ``client_of`` returns the client that made a request.
+    """Return a server for several clients. ``client_of`` returns the client that made a request.
 
     ``tools`` returns the tools of all clients, whose schemas say which headers must repeat an argument.
-    ``reservation_of`` returns the right to make the call, if the transport has reserved it, and ``claims_of`` what it
-    knows about who sent a request. With ``tools_change``, the server promises clients to notify them when the tools
-    change.
+    ``reservation_of`` returns the right to make the call if the transport has reserved it, and ``claims_of`` returns
+    the claims of the sender. With ``tools_change``, the server declares that it notifies clients when the tools change.
     """
     finding, tasks = options.finding, Tasks(options)
 
@@ -150,7 +149,7 @@ def make_shared_server(
 
 
 class _ChangingServer(Server[dict[str, Any]]):
-    """A server that declares to clients up to revision 2025-11-25 that its tools change."""
+    """A server that declares to clients of revisions up to 2025-11-25 that its tools can change."""
 
     def create_initialization_options(
         self,
@@ -158,13 +157,13 @@ class _ChangingServer(Server[dict[str, Any]]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        """See the SDK, which passes no options for sessions over HTTP."""
+        """Add the options, because the SDK passes none for sessions over HTTP."""
         options = notification_options or NotificationOptions(tools_changed=True)
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
 def _asks(executor: Executor, tool: str) -> bool:
-    """Return whether a call ends with a question before it starts, instead of waiting for a reviewer."""
+    """Return whether a call ends with a question to the client before it starts, instead of waiting for a reviewer."""
     return executor.confirm is None and executor.registry.registered(tool).spec.confirm
 
 
@@ -175,7 +174,7 @@ def _input_schema(tools: CallableTools, name: str) -> JsonObject | None:
 def _page(
     definitions: Sequence[JsonValue], digest: str, cursor: str | None, left_out: Collection[str]
 ) -> ListToolsResult:
-    """Return a page of the tools, without some. List them for each request, because a deny-list may change."""
+    """Return a page of the tools without those left out. Nothing is cached, because a deny-list may change."""
     generation, _, start = (cursor or f"{digest}:0").rpartition(":")
     if generation != digest or not re.fullmatch("[0-9]{1,9}", start):
         raise MCPError(INVALID_PARAMS, "Invalid cursor: the list of tools has changed; list the tools again")
@@ -187,7 +186,7 @@ def _page(
 
 
 def _with_state(result: InputRequiredResult, client: ServedClient) -> InputRequiredResult:
-    """Return a question with the state that its answer must repeat, which the middleware of the SDK encrypts."""
+    """Return a question with the state that its answer must repeat. The SDK's middleware encrypts the state."""
     state = client.new_question()
     if state is None:
         raise MCPError(INTERNAL_ERROR, "too many questions to this client are unanswered; try again later")

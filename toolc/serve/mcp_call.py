@@ -1,4 +1,4 @@
-"""Run a call of an MCP client, and return its result or its error as MCP's types."""
+"""Run a call of an MCP client, and return its result or error in the types of MCP."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def run_call(
 
 
 async def at_end(*actions: Callable[[], None]) -> None:
-    """Wait until this task is cancelled, and then do these."""
+    """Wait until this task is cancelled, then run these functions."""
     try:
         await anyio.sleep_forever()
     finally:

@@ -30,7 +30,7 @@ _FOLDERS: Final = {"XDG_CONFIG_HOME": "~/.config", "CODEX_HOME": "~/.codex"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpClient:
-    """A client. The fields are the keys of its table, and ``mcp_clients.toml`` describes them."""
+    """A client. The fields are the keys of its table, which ``mcp_clients.toml`` describes."""
 
     name: str
     title: str
@@ -53,7 +53,7 @@ class McpClient:
         return project / Path(path).expanduser()
 
     def place(self, name: str) -> EntryPlace:
-        """Return where the file has the entry of the server ``name``."""
+        """Return the place of the entry for the server ``name`` in the file."""
         return EntryPlace(self.format, self.key, name)
 
     def stdio_entry(self, name: str, command: str, arguments: list[str]) -> JsonObject:
@@ -63,7 +63,7 @@ class McpClient:
         return _filled(self.stdio, name=name, command=command, args=[*arguments])
 
     def http_entry(self, name: str, url: str, variable: str | None) -> JsonObject:
-        """Return the entry for a running server, whose token is in the environment variable. Raises ``UsageError``."""
+        """Return the entry for a running server. The token is in an environment variable. Raises ``UsageError``."""
         if self.http is None:
             raise UsageError(f"{self.title} cannot use a running server from this file; leave out --http")
         if variable is not None and self.token is None:
@@ -75,7 +75,7 @@ class McpClient:
         return _filled({**self.http, **token}, name=name, url=url, variable=variable)
 
     def merged(self, known: JsonValue, entry: JsonObject) -> JsonObject:
-        """Return ``entry`` with the keys that the user has added to the entry in the file."""
+        """Return ``entry``, plus the keys that the user has added to it in the file."""
         own = {*self.stdio, *(self.http or {}), *(self.token or {})}
         added = {key: value for key, value in known.items() if key not in own} if isinstance(known, dict) else {}
         return {**entry, **self.initial, **added}
@@ -91,7 +91,7 @@ def mcp_clients() -> Mapping[str, McpClient]:
 
 
 def _filled(shape: JsonObject, **values: JsonValue) -> JsonObject:
-    """Return an entry of the table with the values in place of their names in braces."""
+    """Return an entry of the table in which values replace the names in braces."""
     text = json.dumps(shape)
     for name, value in values.items():
         written = json.dumps(value)

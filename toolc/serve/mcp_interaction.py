@@ -2,7 +2,7 @@
 
 Up to protocol version 2025-11-25, the server asks during the call, one question at a time, so that it cannot confuse
 the responses to several questions. Later versions have no requests from server to client. Instead, the call ends with a
-question before anything has started, and the client sends it again with the response.
+question before anything starts, and the client repeats the call with the response.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Send: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 class InputRequiredError(Exception):
-    """The call first needs a response from the user. ``result`` asks for it."""
+    """The call needs a response from the user first. ``result`` asks for it."""
 
     def __init__(self, result: InputRequiredResult) -> None:
         super().__init__("the call needs the user's confirmation")
@@ -65,9 +65,9 @@ class InputRequiredError(Exception):
 
 
 class ClientConfirmation:
-    """Asks the user of the client that made a request. Set ``closed`` when the request has ended.
+    """Asks the user of the client that made a request. ``closed`` must be set when the request ends.
 
-    All requests of a client share ``lock``, so that only one asks at a time. ``is_answer`` says whether the request
+    All requests of a client share ``lock``, so that only one asks at a time. ``is_answer`` is True if the request
     repeats a call with the first answer to the question that ended it.
     """
 
@@ -107,7 +107,7 @@ class ClientConfirmation:
         raise InputRequiredError(InputRequiredResult(input_requests={key: ElicitRequest(params=form_of(call))}))
 
     async def _ask(self, call: BoundCall) -> object:
-        """Return the client's response, or None if there is none."""
+        """Return the client's response, or None if it does not respond."""
         responses: list[ElicitResult] = []
         session, form, request_id = self._context.session, form_of(call), self._context.request_id
 
@@ -139,7 +139,7 @@ class ProgressRelay:
         self._loop = anyio.lowlevel.current_token()
 
     def on_event(self, event: Event) -> None:
-        """Receive an event on any thread except that of the event loop. Never waits for the client."""
+        """Queue an event without waiting for the client. Do not call it on the thread of the event loop."""
         if (report := progress_report(event)) is not None:
             anyio.from_thread.run_sync(self._put, report, token=self._loop)
 
@@ -178,7 +178,7 @@ class LogRelay:
         self._loop = anyio.lowlevel.current_token()
 
     def on_event(self, event: Event) -> None:
-        """Receive an event on any thread except that of the event loop. Never waits for the client."""
+        """Queue an event without waiting for the client. Do not call it on the thread of the event loop."""
         if isinstance(event, ToolUpdate) and event.stream == "stderr":
             self._lines.extend((line, event.name) for line in event.text.splitlines())
             anyio.from_thread.run_sync(self._arrived.set, token=self._loop)
@@ -191,20 +191,20 @@ class LogRelay:
             await self.flush()
 
     async def flush(self) -> None:
-        """Send the lines that have not been sent."""
+        """Send the remaining lines."""
         while self._lines:
             await self._send(*self._lines.popleft())
 
 
 def question_text(tool: str, arguments: JsonObject) -> str:
-    """Return the question whether a call may run."""
+    """Return the question that asks whether a call may run."""
     text = json.dumps(arguments, indent=2, ensure_ascii=False)
     rest = f"\n[{len(text) - MAX_ARGUMENTS} characters more]" if len(text) > MAX_ARGUMENTS else ""
     return f"Run the tool {tool} with these arguments?\n{text[:MAX_ARGUMENTS]}{rest}"
 
 
 def form_of(call: BoundCall) -> ElicitRequestFormParams:
-    """Return the form that asks whether a call may run, or that of an MCP server."""
+    """Return the form of the question, which an MCP server may have defined."""
     message = call.question or question_text(call.tool.name, call.sent)
     form: JsonObject = {"type": "object", "properties": cast("JsonObject", _fields(call))}
     return ElicitRequestFormParams(
@@ -224,7 +224,7 @@ def decision_of(response: object, call: BoundCall) -> Allow | Deny:
 
 
 def _fields(call: BoundCall) -> dict[str, JsonObject]:
-    """Return the parameters that the model has left to their defaults, as fields that the user can fill in."""
+    """Return the parameters that the model left at their defaults, as fields that the user can fill in."""
     return {
         name: {key: each for key, each in schema.items() if key in _FIELD_KEYS}
         for name, schema in map_under(call.tool.parameters.value, "properties").items()

@@ -1,6 +1,6 @@
-"""Read one line from an MCP client: the messages in it, or the error to answer, so that no request stays unanswered.
+"""Read one line from an MCP client. It has messages, or gets an error, so that no request stays unanswered.
 
-The SDK drops what it cannot parse. A client then waits until its own time limit.
+The SDK drops lines that it cannot parse, and a client would wait for a response until its time limit.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _EXPECTED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A message that is not valid. ``request_id`` is JSON text. A response to this server is not answered."""
+    """An invalid message. ``request_id`` is JSON text. A message that is a response gets no answer."""
 
     code: int
     reason: str
@@ -50,15 +50,15 @@ class Refusal:
     is_response: bool = False
 
     def answer(self) -> bytes:
-        """Return the line that answers the message."""
+        """Return the line to answer with."""
         error = json.dumps({"code": self.code, "message": self.reason})
         return f'{{"jsonrpc":"2.0","id":{self.request_id},"error":{error}}}\n'.encode()
 
 
 def read_messages(line: bytes, *, is_whole: bool = True) -> Iterator[JSONRPCMessage | Refusal]:
-    """Yield what a line has: usually one message, and several if it is a batch. Never raises.
+    """Yield the message of a line, or several messages if it is a batch. Never raises.
 
-    ``is_whole`` is False for the start of a line that is too long.
+    ``is_whole`` is False if ``line`` is only the beginning of a line that is too long.
     """
     try:
         value = decode_json(line, unique_object)
@@ -101,10 +101,10 @@ def _id_text(message: JsonObject) -> str:
 
 
 def _find_id(line: bytes, *, is_whole: bool) -> str:
-    """Return the id of an object that cannot be parsed, as JSON text, or "null".
+    """Return the id of an unparsable object as JSON text, or "null".
 
-    The object is nested too deeply, has a number that is too long, is not UTF-8, or is only the start of a line. In
-    other text that is not JSON, nothing is certain to be the id.
+    The object is nested too deeply, has a number that is too long, is not UTF-8, or is the beginning of a line. In any
+    other invalid JSON, the id cannot be determined with certainty.
     """
     found, depth, end = b"null", 0, 0
     before: tuple[bytes, bytes] = b"", b""

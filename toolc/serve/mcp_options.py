@@ -1,4 +1,4 @@
-"""What an MCP server offers beyond the list of its tools and their calls."""
+"""Options of an MCP server beyond its list of tools and their calls."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ TASK_SECONDS: Final = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpOptions:
-    """The options of all clients. With ``finding``, tools that find tools are listed instead of all tools.
+    """Options for all clients. With ``finding``, the search tools are listed instead of all tools.
 
-    Calls of tools with a time limit above ``task_seconds`` may become tasks. With a limit above
-    ``only_task_seconds``, they run as tasks only.
+    A call of a tool whose time limit is above ``task_seconds`` may become a task. Above ``only_task_seconds``, it runs
+    only as a task.
     """
 
     finding: FindingTools | None = None

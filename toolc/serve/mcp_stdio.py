@@ -1,7 +1,7 @@
-"""Serve MCP over stdin and stdout of this process, and answer each line that the SDK could not.
+"""Serve MCP over stdin and stdout of this process, and answer the lines that the SDK would ignore.
 
-The input ends when the client closes the connection, and on SIGTERM and Ctrl-C. The SDK then cancels the running calls,
-and each of them waits until its sandbox has been removed.
+The input ends when the client closes the connection, on SIGTERM, and on Ctrl-C. The SDK then cancels the running calls.
+Each waits until its sandbox has been removed.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _LOG: Final = logging.getLogger("toolc.serve")
 def serve_stdio(server: Server[dict[str, Any]]) -> None:
     """Serve until the input ends. After Ctrl-C, raise ``KeyboardInterrupt`` once every call has ended.
 
-    Meanwhile, descriptor 0 of the process is empty and descriptor 1 is its stderr, so that only the protocol is written
-    to the client. A second signal ends the process immediately.
+    Meanwhile, descriptor 0 of the process is empty and descriptor 1 is stderr, so that the client receives nothing but
+    the protocol. A second signal ends the process immediately.
     """
     received = anyio.run(_serve, server)
     if received == signal.SIGINT:
@@ -69,7 +69,7 @@ async def _serve(server: Server[dict[str, Any]]) -> int | None:
 
 
 class _Connection:
-    """The messages of one client. Answers the invalid ones, and logs each of them and each that has no effect."""
+    """The messages of one client. Answers and logs invalid messages, and logs messages without effect."""
 
     def __init__(self, output: _Output) -> None:
         self._output = output
@@ -77,7 +77,7 @@ class _Connection:
         self._asked: set[RequestId | None] = set()  # the requests to the client that it has not answered yet
 
     async def read(self, stream: BinaryIO, to_server: ObjectSendStream[SessionMessage | Exception]) -> None:
-        """Pass the client's messages to the server, until the end of ``stream``."""
+        """Pass the client's messages to the server until ``stream`` ends."""
         lines = read_lines(stream)
         async with to_server:
             while (line := await anyio.to_thread.run_sync(next, lines, None)) is not None:
@@ -93,7 +93,7 @@ class _Connection:
                         _LOG.warning("ignored a message from the client: %s", reason)
 
     def _reason_to_drop(self, message: JSONRPCMessage) -> str:
-        """Return why the SDK would silently ignore a message, or an empty string."""
+        """Return the reason why the SDK would silently ignore a message, or an empty string."""
         if isinstance(message, JSONRPCNotification):
             is_known = message.method in SPEC_CLIENT_NOTIFICATION_METHODS
             return "" if is_known else f"the notification {message.method!r:.80} is unknown"
@@ -104,7 +104,7 @@ class _Connection:
         return "" if is_expected else f"no request with the id {message.id!r:.80} waits for a response"
 
     async def write(self, from_server: ObjectReceiveStream[SessionMessage]) -> None:
-        """Write the server's messages, until it ends."""
+        """Write the server's messages until it ends."""
         async with from_server:
             async for each in from_server:
                 message = each.message
@@ -118,7 +118,7 @@ class _Connection:
 
 
 def _line(message: JSONRPCMessage) -> bytes:
-    """Return the line of a message from the server. One that JSON cannot represent becomes an error."""
+    """Return the line for a message of the server, or for an error if JSON cannot represent the message."""
     try:
         return encode_line(message.model_dump(by_alias=True, exclude_unset=True))
     except (ValueError, TypeError, RecursionError) as error:
@@ -172,7 +172,7 @@ class _Input:
 
 
 class _Output:
-    """Writes to a descriptor. If its reader has closed it, calls ``on_closed`` and discards further output."""
+    """Writes to a descriptor. If the reader has closed it, calls ``on_closed`` and discards further output."""
 
     def __init__(self, descriptor: int, *, on_closed: Callable[[], None]) -> None:
         self._descriptor = descriptor

@@ -1,4 +1,4 @@
-"""Which tools of a registry are offered to a client."""
+"""Select the tools of a registry that a client is offered."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEARCH_TOOLS: Final = (FIND, DESCRIBE, CALL)
 
 
 def needing_workspace(registry: Registry) -> tuple[str, ...]:
-    """Return the tools that use a workspace, or call a tool that does."""
+    """Return the tools that use a workspace or call a tool that does."""
     called = ReviewedTools(registry.called)
 
     def uses(tool: ToolSpec) -> bool:
@@ -31,7 +31,7 @@ def needing_workspace(registry: Registry) -> tuple[str, ...]:
 
 
 def with_tags(registry: Registry, tags: Collection[str] | None) -> Registry:
-    """Return a registry of the tools with one of the tags. None returns all."""
+    """Return a registry with the tools that have one of the tags, or with all tools for None."""
     if tags is None:
         return registry
     return registry.only(*(tool.name for tool in registry if not set(tags).isdisjoint(tool.tags)))
@@ -43,12 +43,12 @@ def without(registry: Registry, names: Collection[str]) -> Registry:
 
 
 def deny(executor: Executor, entries: Collection[str]) -> None:
-    """Deny the tools with one of these names or tags, even to other tools that call them."""
+    """Deny the tools with one of these names or tags, including calls by other tools."""
     executor.deny(*(each for each in entries if _is_name(executor.registry, each)), tags=entries)
 
 
 def check_denied(registry: Registry, entries: Collection[str]) -> None:
-    """Raise ``UsageError`` if an entry is neither the name nor a tag of a tool, because it would deny nothing."""
+    """Raise ``UsageError`` if an entry is neither a name nor a tag of a tool, because it would have no effect."""
     tags = {tag for each in (*registry, *(part.spec for part in registry.parts.by_name.values())) for tag in each.tags}
     for each in entries:
         if each not in tags and not _is_name(registry, each):
@@ -56,7 +56,7 @@ def check_denied(registry: Registry, entries: Collection[str]) -> None:
 
 
 def check_search(registry: Registry, direct: Collection[str], *, is_on: bool) -> None:
-    """Raise ``UsageError`` if a tool has a name in ``SEARCH_TOOLS``, or if an entry of ``direct`` lists nothing."""
+    """Raise ``UsageError`` if a tool has a name in ``SEARCH_TOOLS``, or an entry of ``direct`` matches no tool."""
     if direct and not is_on:
         raise UsageError("--direct needs --search; without it, all tools are in the list")
     if clash := next((each for each in SEARCH_TOOLS if is_on and each in registry), None):

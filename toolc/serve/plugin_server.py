@@ -1,7 +1,7 @@
 """Serve tools over the plugin protocol (``toolc.backends.plugin_protocol``) on stdin and stdout.
 
-A single tool is described directly. Several tools are described as a list, and each call must then name its tool. An
-invalid line gets an error response, as a failed call does.
+A single tool is described directly. Several tools are described as a list, and each call must name its tool. An invalid
+line gets an error response, like a failed call.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from toolc.serve.input_lines import read_lines
 
 
 class PluginServer:
-    """Responds to request lines, using an executor. ``tools`` are the served tools, at least one."""
+    """Responds to request lines with an executor. ``tools`` are the served tools, at least one."""
 
     def __init__(self, executor: Executor, tools: Sequence[ToolSpec]) -> None:
         self._executor = executor
@@ -68,7 +68,7 @@ class PluginServer:
 
 
 def serve_plugin(server: PluginServer) -> None:
-    """Read requests from stdin and write responses to stdout, until stdin ends or stdout is closed.
+    """Read requests from stdin and write responses to stdout, until stdin reaches its end or stdout is closed.
 
     File descriptor 1 is redirected to stderr, so that the host reads only responses. SIGTERM raises ``SystemExit``
     after the running call has ended.

@@ -53,9 +53,9 @@ class QuotaError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningCall:
-    """A call that runs, or waits for a thread. ``executor`` stays the same even if the tools change.
+    """A call that is running or waiting for a thread. ``executor`` stays the same even if the tools change.
 
-    ``claims`` are those of the request that made the call.
+    ``claims`` come from the request that made the call.
     """
 
     call_id: str
@@ -68,7 +68,7 @@ class RunningCall:
 
 
 class ServerCalls:
-    """The calls of all clients of a server, each on a thread, ``number`` at the same time."""
+    """The calls of all clients of a server. Each has a thread, and at most ``number`` run at a time."""
 
     def __init__(self, number: int = MAX_CALLS) -> None:
         self.free = anyio.Semaphore(number)
@@ -78,19 +78,19 @@ class ServerCalls:
         self._retired: list[ServedClient] = []
 
     def retire(self, client: ServedClient) -> None:
-        """Close the executor of a client that makes no further calls, when its running calls have ended."""
+        """Close the executor of a client that makes no further calls, once its running calls have ended."""
         self._retired.append(client)
         self.close_unused()
 
     def close_unused(self) -> None:
-        """Close the executors of retired clients without running calls, on threads of their own."""
+        """Close the executors of retired clients without running calls, on separate threads."""
         used = [call.owner for call in self.running.values()]
         for each in [each for each in self._retired if each not in used]:
             self._retired.remove(each)
             Thread(target=each.executor.close, name="toolc retired").start()
 
     async def drain(self, seconds: float) -> None:
-        """Refuse further calls, and return when none is running. After ``seconds``, cancel those that are."""
+        """Refuse further calls, and return when none is running. After ``seconds``, cancel the running calls."""
         self.is_closing = True
         with anyio.move_on_after(seconds):
             await self._ended()
@@ -104,7 +104,7 @@ class ServerCalls:
 
 
 class Reservation:
-    """The right to make one call. A call that takes it releases it at its end."""
+    """The right to make one call. The call that takes the right releases it when it ends."""
 
     def __init__(self, client: ServedClient) -> None:
         self._client = client
@@ -112,20 +112,20 @@ class Reservation:
         self.is_taken = False
 
     def take(self) -> bool:
-        """Return whether the right is there, and nothing else may use it from now on."""
+        """Take the right if it is still available. Return whether this succeeded."""
         is_first = self._is_open and not self.is_taken
         self.is_taken = True
         return is_first
 
     def release(self) -> None:
-        """Give the right back. Has no effect the second time."""
+        """Give the right back. Later calls have no effect."""
         if self._is_open:
             self._is_open = False
             self._client.reserved -= 1
 
 
 class ServedClient:
-    """A client with its own executor, and so with its own workspace, secrets and sandboxes of sessions.
+    """A client with its own executor, and therefore its own workspace, secrets and session sandboxes.
 
     The quotas are ``rate``, ``concurrent`` and ``sandboxes`` of its settings. ``asking`` lets the client be asked one
     question at a time, and ``receives_logs`` sends it the stderr of tools. ``workspace`` is where it may put files. Its
@@ -155,19 +155,19 @@ class ServedClient:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait until a call may run, and let the next one run at the end."""
+        """Wait until a call may run. At the end of the block, the next call may run."""
         async with self._turns, self.calls.free:
             yield
 
     def open_request(self) -> None:
-        """Count a request, which is open until ``close_request``. Raises ``QuotaError``."""
+        """Count a request as open until ``close_request``. Raises ``QuotaError``."""
         if self._requests >= MAX_REQUESTS:
             raise QuotaError(f"{MAX_REQUESTS} requests of this client are open, which is the maximum", 1)
         self._count_in_rate()
         self._requests += 1
 
     def close_request(self, body_bytes: int) -> None:
-        """End a request with a body of this size."""
+        """Stop counting a request with a body of this size."""
         self._requests -= 1
         self.body_bytes -= body_bytes
 
@@ -183,7 +183,7 @@ class ServedClient:
         self._budget -= 1
 
     async def changed_tools(self) -> Collection[str]:
-        """Return the tools that their MCP servers define differently now, which are asked at most once a minute."""
+        """Return the tools whose MCP servers now define them differently. Asks each server at most once a minute."""
         async with self._checking:
             executor, now = self.executor, monotonic()
             if self._checked is None or self._checked[0] is not executor or now - self._checked[1] > CHECK_SECONDS:
@@ -211,7 +211,7 @@ class ServedClient:
     def calling(
         self, tool: str, reservation: Reservation | None = None, claims: Claims = NO_CLAIMS
     ) -> Iterator[RunningCall]:
-        """Return a new call, which is listed until it ends. Raises ``QuotaError``."""
+        """Yield a new call, which is listed until the block ends. Raises ``QuotaError``."""
         if reservation is None or not reservation.take():
             reservation = self.reserve()
             reservation.take()
@@ -236,14 +236,14 @@ class ServedClient:
         await anyio.to_thread.run_sync(self.executor.record_refusal, call, reason, claims)
 
     def end_old_sessions(self) -> None:
-        """Close sessions of tools that no generation in use has, on a thread of its own."""
+        """Close the sessions of tools that no generation in use contains, on a separate thread."""
         used = [self.executor, *(call.executor for call in self.calls.running.values() if call.owner is self)]
         digests = {each.registry.registered(tool.name).effect_digest for each in used for tool in each.registry}
         parts = {part.effect_digest for each in used for part in _parts(each)}
         Thread(target=self.executor.end_sessions_except, args=[digests | parts]).start()
 
     def new_question(self) -> str | None:
-        """Return the identifier of a question that may be answered once. None if too many are open."""
+        """Return the id of a new question that may be answered once. None if too many are open."""
         now = monotonic()
         self._questions = {each: expires for each, expires in self._questions.items() if expires > now}
         if len(self._questions) >= MAX_QUESTIONS:
@@ -253,7 +253,7 @@ class ServedClient:
         return identifier
 
     def take_answer(self, identifier: str) -> bool:
-        """Return whether the answer to this question is the first, and in time."""
+        """Return whether the answer to this question is the first one and in time."""
         return self._questions.pop(identifier, 0.0) > monotonic()
 
 

@@ -1,4 +1,4 @@
-"""What running servers of this user answer over a local socket: ``toolc serve --status`` and ``toolc token link``."""
+"""Query the running servers of this user over local sockets, for ``toolc serve --status`` and ``toolc token link``."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def status_folder() -> Path:
 
 
 def ask_servers(request: JsonObject) -> Iterator[JsonObject]:
-    """Yield the answer of each server, and remove the sockets of dead servers.
+    """Yield the answer of each server, and remove the sockets of servers that have ended.
 
-    The answer to ``{"link": CLIENT}`` is a ``link`` that signs in, or a ``problem``. The answer to ``{"cancel": CALL}``
-    is the state of the server, which cancels the call if it runs there.
+    The answer to ``{"link": CLIENT}`` has a ``link`` that signs in, or a ``problem``. For ``{"cancel": CALL}``, a
+    server cancels the call if it runs there, and answers with its state.
     """
     for path in sorted(status_folder().glob("serve-*.sock")):
         with socket.socket(socket.AF_UNIX) as connection:

@@ -1,7 +1,7 @@
-"""Long calls as tasks: the extension ``io.modelcontextprotocol/tasks`` (SEP-2663) of revision 2026-07-28.
+"""Run long calls as tasks, with the extension ``io.modelcontextprotocol/tasks`` (SEP-2663) of revision 2026-07-28.
 
-A client that declares the extension gets a task instead of a result if the tool may run for a long time. It asks for
-the state of the task, answers its questions and cancels it. Tasks belong to the client, and end with the server.
+If a tool may run for a long time, a client that declares the extension receives a task instead of a result. It can poll
+the task, answer its questions and cancel it. Tasks belong to the client and end with the server.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ POLL_MS: Final = 1000
 
 
 class TaskRequiredError(MCPError):
-    """What the client asks for exists only as a task, and the client does not support tasks."""
+    """The call can only run as a task, and the client does not support tasks."""
 
     def __init__(self, subject: str) -> None:
         message = f"{subject} needs the extension {EXTENSION}, which the client has not declared"
@@ -96,7 +96,7 @@ class Task:
         self._created = self._updated = datetime.now(UTC)
 
     def to_json(self) -> JsonObject:
-        """Return the task without what depends on its status."""
+        """Return the fields of the task that do not depend on its status."""
         lived_seconds = (self._updated - self._created).total_seconds()
         kept_ms = None if self.ended is None else int((lived_seconds + KEEP_SECONDS) * 1000)
         task: JsonObject = {
@@ -106,7 +106,7 @@ class Task:
         return task | ({"statusMessage": self.message} if self.message else {})
 
     def detailed(self) -> JsonObject:
-        """Return the task with its result, its error, or the questions that it asks."""
+        """Return the task with its result, its error or its questions."""
         waiting = self.questions.waiting("") if self.ended is None else []
         if not waiting:
             return self.to_json() | self._outcome
@@ -117,18 +117,18 @@ class Task:
         return self.to_json() | {"status": "input_required", "inputRequests": requests}
 
     def report(self, message: str) -> None:
-        """Set what the task is doing."""
+        """Set the status message of the task."""
         self.message, self._updated = message, datetime.now(UTC)
 
     def end(self, outcome: JsonObject, message: str) -> None:
-        """Set the result, the error, or that the task was cancelled."""
+        """Set the result or the error, or mark the task as cancelled."""
         self._outcome, self.ended = outcome, monotonic()
         self.size = len(json.dumps(outcome))
         self.report(message)
 
 
 class Tasks:
-    """The tasks of all clients of a server. Calls of tools whose time limit is above the threshold become tasks."""
+    """The tasks of all clients of a server. A call becomes a task if the tool's time limit is above the threshold."""
 
     def __init__(self, options: McpOptions) -> None:
         self._options = options
@@ -137,13 +137,13 @@ class Tasks:
 
     @asynccontextmanager
     async def lifespan(self, _: Server[dict[str, Any]]) -> AsyncIterator[dict[str, Any]]:
-        """Run tasks until the end of the server, which cancels them."""
+        """Run tasks until the server ends, then cancel them."""
         async with anyio.create_task_group() as self._group:
             yield {}
             self._group.cancel_scope.cancel()
 
     def register(self, server: Server[dict[str, Any]], client_of: Callable[[Context], ServedClient]) -> None:
-        """Add the methods of the extension to a server."""
+        """Register the methods of the extension with a server."""
 
         async def get(context: Context, params: TaskParams) -> JsonObject:
             return self._find(context, client_of(context), params.task_id).detailed()
@@ -191,7 +191,8 @@ class Tasks:
     ) -> JsonObject:
         """Start a call as a task, and return the task. Raises ``QuotaError``.
 
-        ``confirmation_of`` gets the id of the call, and has the answer about the call itself.
+        ``confirmation_of`` takes the id of the call and returns its confirmation, with the answer about the call
+        itself.
         """
         assert self._group is not None
         if sum(task.client == client.key and task.ended is None for task in self._tasks.values()) >= MAX_OPEN:
@@ -242,7 +243,7 @@ class Tasks:
         return task
 
     def _forget(self, client: object) -> None:
-        """Drop results that are old, and the oldest ones of this client if there are too many or they are too large."""
+        """Drop old results, and the oldest results of this client if there are too many or they are too large."""
         limit = monotonic() - KEEP_SECONDS
         self._tasks = {key: task for key, task in self._tasks.items() if task.ended is None or task.ended > limit}
         ended = [(task.ended, task) for task in self._tasks.values() if task.client == client and task.ended]
@@ -259,13 +260,13 @@ def _has_declared(context: Context) -> bool:
 
 
 def _confirm(answered: ClientConfirmation, ask: Confirm, call: BoundCall) -> Allow | Deny:
-    """Return the answer with which the client sent this call, or ask about a call that is part of it."""
+    """Return the answer that the client sent with this call. For a call that is part of it, ask."""
     if call.call_id != answered.call_id:
         return ask(call)
     try:
         return answered.confirm(call)
     except InputRequiredError:
-        return Deny("the client answered another question")
+        return Deny("the client answered a different question")
 
 
 def _iso(moment: datetime) -> str:

@@ -1,6 +1,6 @@
-"""Tokens of clients, in a file of the user's configuration folder that holds only their digests.
+"""Tokens of clients. A file in the user's configuration folder stores only their digests.
 
-A token has 256 random bits, so a digest of it cannot be reversed, and needs no slow function.
+A token has 256 random bits, so its digest cannot be reversed even though the hash function is fast.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _RESERVED: Final = ("default", "local")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """What is stored about a token. ``tags`` are those of the tools that it may use (None: all).
+    """The stored data of a token. It may use tools with one of ``tags`` (None: all tools).
 
     ``created`` and ``expires`` are seconds since 1970.
     """
@@ -61,7 +61,7 @@ class TokenFile:
         self._tokens: Mapping[str, Token] = {}
 
     def tokens(self) -> Mapping[str, Token]:
-        """Return the tokens by name. Raises ``UsageError`` if the file cannot be read, or others can access it."""
+        """Return the tokens by name. Raises ``UsageError`` if the file cannot be read or other users can access it."""
         try:
             status = self.path.stat()
         except FileNotFoundError:
@@ -76,7 +76,7 @@ class TokenFile:
         return self._tokens
 
     def find(self, secret: str) -> Token | None:
-        """Return the valid token with this secret. Its time does not depend on which token, or how much of it, matches.
+        """Return the valid token with this secret. The time does not depend on which token matches, or how much of it.
 
         If the file cannot be read, no token is valid, and the log says why.
         """
@@ -136,7 +136,7 @@ class TokenFile:
 
 
 def digest_of(secret: str) -> str:
-    """Return the digest under which a secret is stored, so that no comparison takes as long as it matches."""
+    """Return the digest that is stored for a secret. Comparing digests does not leak how much of a secret matches."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""The names of spans and their attributes. Those of OpenTelemetry's GenAI conventions are not stable yet."""
+"""The names of spans and their attributes. OpenTelemetry's GenAI conventions, which some follow, are not stable yet."""
 
 from typing import Final
 

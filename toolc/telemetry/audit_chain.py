@@ -1,8 +1,8 @@
-"""A chain of lines in the audit log: each line has a MAC over itself and the MAC of the line before.
+"""A chain of lines in the audit log. Each line has a MAC over itself and the MAC of the previous line.
 
-The folder of a chain belongs to one process at a time, which holds the lock of the file ``lock``. Its lines are in
-``000001.jsonl`` and so on. ``running`` has one file for each call without a line yet. It is written before the call
-starts, and keeps the room on the disk that the line needs. When its process was killed, the next one finds it there.
+The folder of a chain belongs to one process at a time, which locks the file ``lock``. The lines are in ``000001.jsonl``
+and so on. ``running`` has one file for each call that has no line yet. The file is written before the call starts and
+reserves the disk space for the line. If the process is killed, the next process finds the file there.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Seal:
         self._key = hmac.digest(key, f"chain {chain}".encode(), hashlib.sha256)
 
     def line(self, number: int, previous: str, record: JsonObject) -> tuple[bytes, str]:
-        """Return a line, which ends with a line feed, and its MAC."""
+        """Return a sealed line, including the line feed, and its MAC."""
         body = _compact({"number": number, "call": record["call"], **record, "previous": previous})
         mac = self._mac(body)
         return f'{body[:-1]}{_MAC}{mac}"}}\n'.encode(), mac
 
     def read(self, data: bytes) -> Line | None:
-        """Return the line in ``data``, or None if it is not one that this key has sealed."""
+        """Return the line in ``data``, or None if it was not sealed with this key."""
         text = data.rstrip(b" \n").decode("utf-8", "replace")
         body, mac = f"{text[:-_MAC_CHARACTERS]}}}", text[-_MAC_CHARACTERS:].removeprefix(_MAC).removesuffix('"}')
         if not hmac.compare_digest(self._mac(body).encode(), mac.encode()):
@@ -75,7 +75,7 @@ class Running:
 
     @property
     def start(self) -> bytes:
-        """The start of the call's line, after the number."""
+        """The beginning of the call's line, after the number."""
         return _compact({"call": self.record["call"]})[1:-1].encode()
 
 
@@ -96,7 +96,7 @@ class Chain:
 
     @classmethod
     def open(cls, log: Path, key: bytes, max_file_bytes: int) -> Self:
-        """Open the first chain of a log that no other process writes, and write lines for the calls of killed ones."""
+        """Open the first chain of a log that no process writes, and add lines for the calls of killed processes."""
         own: Self | None = None
         log.parent.mkdir(parents=True, exist_ok=True)
         for number in count():
@@ -119,13 +119,13 @@ class Chain:
         raise AssertionError
 
     def reserve(self, record: JsonObject) -> Path:
-        """Store what is known about a call that starts, with room for its line. Return the file."""
+        """Store the known facts about a call that starts, and reserve space for its line. Return the file."""
         path = self.folder / "running" / f"{os.getpid()}-{next(self._names)}.json"
         self.keep(path, record)
         return path
 
     def keep(self, path: Path, record: JsonObject) -> None:
-        """Write ``record`` into the file of a running call. There is room if the file was written before."""
+        """Write ``record`` to the file of a running call, which already has the space for it."""
         line, _ = self._seal.line(0, "", record)
         is_new = not path.exists()
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -155,7 +155,7 @@ class Chain:
         self._number, self._previous = self._number + 1, mac
 
     def close(self) -> None:
-        """Let another process write this chain."""
+        """Release the chain, so that another process can write it."""
         if self._file is not None:
             os.close(self._file)
         os.close(self._lock)
@@ -185,7 +185,7 @@ class Chain:
             path.unlink()  # its process was killed while it wrote the file, before the call started
 
     def _end_torn_line(self, path: Path, running: list[Running]) -> None:
-        """Remove the line that a killed process has begun, because its call gets another one. Otherwise, keep it."""
+        """Remove an incomplete line if its call will get another one. Otherwise, keep it."""
         torn = _end(path, TAIL_BYTES).rpartition(b"\n")[2]
         if not torn:
             return
@@ -204,12 +204,12 @@ def chain_folders(log: Path) -> list[Path]:
 
 
 def chain_files(folder: Path) -> list[Path]:
-    """Return the files of a chain in the order of their lines."""
+    """Return the files of a chain in order."""
     return sorted(each for each in folder.glob("[0-9]*.jsonl") if each.is_file())
 
 
 def running_calls(folder: Path, seal: Seal) -> Iterator[Running]:
-    """Yield the calls without a line. A file that is not complete belongs to a call that did not start."""
+    """Yield the calls that have no line. An incomplete file belongs to a call that did not start."""
     for path in sorted((folder / "running").glob("*.json")):
         try:
             line = seal.read(path.read_bytes())
@@ -220,18 +220,18 @@ def running_calls(folder: Path, seal: Seal) -> Iterator[Running]:
 
 
 def is_line_of(line: Line, running: Running) -> bool:
-    """Return whether a process was killed after it wrote this line, and before it removed the file of its call."""
+    """Return whether a process was killed after it wrote this line but before it removed the file of the call."""
     return all(line.record.get(key) == running.record.get(key) for key in ("call", "started", "process"))
 
 
 def is_torn_line(torn: bytes, number: int, running: list[Running]) -> bool:
-    """Return whether ``torn`` is the start of the line of a running call, which its process could not complete."""
+    """Return whether ``torn`` is the beginning of a running call's line that its process could not complete."""
     starts = (b'{"number":%d,%b' % (number, each.start) for each in running)
     return any(each.startswith(torn) or torn.startswith(each) for each in starts)
 
 
 def read_key(path: Path, *, log: Path | None = None) -> bytes:
-    """Return the key in the file ``path``. If there is none, create it for a ``log`` that has no lines yet.
+    """Return the key in the file ``path``. If the file is missing, create it, but only for a ``log`` without lines.
 
     Raises ``UsageError``.
     """
@@ -263,7 +263,7 @@ def read_key(path: Path, *, log: Path | None = None) -> bytes:
 
 
 def _last_line(path: Path, seal: Seal) -> Line | None:
-    """Return the last line with a correct MAC. Lines after it have been changed."""
+    """Return the last line whose MAC is correct. Any later lines were changed."""
     for size in (TAIL_BYTES, path.stat().st_size):
         *lines, _ = _end(path, size).split(b"\n")
         if line := next((line for each in reversed(lines) if (line := seal.read(each))), None):
@@ -286,6 +286,6 @@ def _compact(value: JsonObject) -> str:
 
 
 def _write_all(file: int, data: bytes) -> None:
-    """Write all of ``data``. A full disk may accept a part of it, and says so only at the next attempt."""
+    """Write all of ``data``. A full disk may accept part of it and report the error only at the next write."""
     while data:
         data = data[os.write(file, data) :]

@@ -1,4 +1,4 @@
-"""The audit log of a process: one line for each call, in a chain that no other process writes."""
+"""The audit log of a process. Each call gets a line, in a chain that no other process writes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AuditError(InfrastructureError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditFiles:
-    """Where a log is, and how it is written. ``key`` is the file with the key."""
+    """The location and the settings of a log. ``key`` is the path of the key file."""
 
     log: Path
     key: Path
@@ -39,7 +39,7 @@ class AuditFiles:
 
 
 class AuditLog:
-    """Records the calls of this process. Its method ``observe`` is an ``Observer``. Thread-safe.
+    """Records the calls of this process. The method ``observe`` is an ``Observer``. Thread-safe.
 
     Raises ``UsageError`` if the log cannot be opened.
     """
@@ -52,7 +52,7 @@ class AuditLog:
         self._open()
 
     def observe(self, started: StartedCall) -> Callable[[EndedCall], None]:
-        """Store that a call starts. Raises ``AuditError`` if its line has no room on the disk."""
+        """Record that a call starts. Raises ``AuditError`` if the disk has no space for its line."""
         begin = perf_counter()
         record = started_record(started, self._fingerprint, self._files.arguments)
         path = self._reserve(record)
@@ -64,7 +64,7 @@ class AuditLog:
         return end
 
     def close(self) -> None:
-        """Let another process write this chain."""
+        """Release the chain, so that another process can write it."""
         self._chain.close()
 
     def _open(self) -> None:
@@ -103,7 +103,7 @@ class AuditLog:
                 self._keep(path, record, error)
 
     def _keep(self, path: Path | None, record: JsonObject, error: OSError) -> None:
-        """Store a line in the room that its call has reserved, until it can be written."""
+        """Store a line in the space that its call reserved, until it can be written."""
         if path is None:
             self._lost += 1
             _LOG.error("the audit log has no line for the call %s of %s: %s", record["call"], record["tool"], error)
@@ -116,7 +116,7 @@ class AuditLog:
             _LOG.error("the line of the call %s is kept in memory only: %s", record["call"], again)
 
     def _write_kept(self) -> None:
-        """Write the lines that wait. Raises ``OSError``."""
+        """Write the waiting lines. Raises ``OSError``."""
         while self._kept:
             path, record = self._kept[0]
             self._chain.append(record)
@@ -125,7 +125,7 @@ class AuditLog:
 
 
 def _fitting(record: JsonObject) -> JsonObject:
-    """Return the record of a line that is not larger than ``ROOM_BYTES``."""
+    """Return the record, reduced if its line would exceed ``ROOM_BYTES``."""
     if len(repr(record)) > ROOM_BYTES // 2:
         network = record.get("network")
         more = {"network_not_listed": len(network)} if isinstance(network, list) else {}

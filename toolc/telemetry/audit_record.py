@@ -1,7 +1,7 @@
-"""What a line of the audit log says about a call. No secret, argument or result is part of it.
+"""The content of a line of the audit log. It contains no secret, argument or result.
 
-A host that contains an argument, or is contained in one, is replaced by its fingerprint. Workspace changes are numbers,
-because a path may be an argument. Only an upload names its file.
+A host that contains an argument, or is contained in one, is replaced by its fingerprint. Workspace changes are counts,
+because a path may be an argument. Only the line of an upload names a file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TYPES: Final = {str: "string", bool: "boolean", int: "integer", float: "number"
 
 
 class Fingerprint:
-    """Returns the HMAC of a value. Equal values have the same one, and only with the key can a value be guessed."""
+    """Computes the HMAC of a value. Equal values have equal HMACs. Without the key, values cannot be guessed."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -49,7 +49,7 @@ class Fingerprint:
 
 
 def started_record(started: StartedCall, fingerprint: Fingerprint, form: ArgumentsForm) -> JsonObject:
-    """Return what is known when a call starts."""
+    """Return the part of the record that is known when a call starts."""
     tool, call = started.tool, started.call
     return {
         "call": call.call_id,
@@ -67,7 +67,7 @@ def started_record(started: StartedCall, fingerprint: Fingerprint, form: Argumen
 
 
 def ended_record(started: StartedCall, ended: EndedCall, fingerprint: Fingerprint, duration_ms: float) -> JsonObject:
-    """Return what is known when a call has ended."""
+    """Return the part of the record that is known when a call has ended."""
     details = ended.result.details if ended.result else {}
     outcome, kind = outcome_of(ended)
     record: JsonObject = {
@@ -86,7 +86,7 @@ def ended_record(started: StartedCall, ended: EndedCall, fingerprint: Fingerprin
 
 
 def _shape(started: StartedCall) -> JsonValue:
-    """Return the type of each argument that the tool has. Other names are the model's words, so they are counted."""
+    """Return the type of each declared argument. Other names are only counted, because the model chose them."""
     arguments = started.call.arguments
     if not isinstance(arguments, dict):
         return _type(arguments)
@@ -120,7 +120,7 @@ def _network(details: JsonObject, started: StartedCall, ended: EndedCall, finger
 
 
 def _unreviewed(started: StartedCall) -> JsonValue:
-    """Return the arguments without the names that are in the spec."""
+    """Return the arguments whose names are not in the spec."""
     arguments = started.call.arguments
     if not isinstance(arguments, dict):
         return arguments
@@ -129,18 +129,18 @@ def _unreviewed(started: StartedCall) -> JsonValue:
 
 
 def _parameters(started: StartedCall) -> Collection[str]:
-    """Return the names of arguments that are in the spec."""
+    """Return the names of the parameters in the spec."""
     return started.tool.spec.parameters.properties if started.tool else ()
 
 
 def _shares_text(host: str, texts: set[str]) -> bool:
-    """Return whether a host contains one of the texts, or is contained in one. Short texts must be a whole label."""
+    """Return whether a host contains a text or is contained in one. A short text must be a whole label of the host."""
     labels = set(host.split("."))
     return any(each in labels or host in each or (len(each) >= _MIN_TEXT and each in host) for each in texts)
 
 
 def _texts(value: JsonValue) -> Iterator[str]:
-    """Yield all strings and numbers in a value, as text."""
+    """Yield all strings and numbers in a value as text."""
     if isinstance(value, dict):
         for name, each in value.items():
             yield name

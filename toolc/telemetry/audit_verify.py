@@ -1,4 +1,4 @@
-"""Verify the chains of an audit log, and compare them with a checkpoint that was printed earlier."""
+"""Verify the chains of an audit log, and compare them with an earlier checkpoint."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _POSITION: Final = re.compile(rf"([0-9]{{1,9}}):([0-9]{{1,12}}):([0-9a-f]{{{MAC_
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The last line of each chain at some time. Lines that are removed later are found only against it."""
+    """The last line of each chain at one time. It is needed to detect lines that are removed from the end later."""
 
     positions: Mapping[str, Position]
 
     @classmethod
     def parse(cls, text: str) -> Checkpoint:
-        """Return the checkpoint that was printed as ``text``. Raises ``UsageError``."""
+        """Parse a printed checkpoint. Raises ``UsageError``."""
         matches = [_POSITION.fullmatch(each) for each in text.strip().split(",")]
         if not all(matches):
             raise UsageError(f"{text!r:.60} is not a checkpoint; pass the text after 'checkpoint:', such as 0:42:1f…")
@@ -115,7 +115,7 @@ def _verified(folder: Path, seal: Seal, known: Sequence[Position]) -> ChainRepor
 
 
 def _check_order(report: ChainReport, where: str, last: Line | None, line: Line, known: Sequence[Position]) -> None:
-    """Check that ``line`` follows the line before."""
+    """Check that ``line`` follows the previous line."""
     if last is None:
         report.first = line.number
         follows_moved = any(line.number == number + 1 and line.previous.startswith(mac) for number, mac in known)
@@ -133,7 +133,7 @@ def _check_order(report: ChainReport, where: str, last: Line | None, line: Line,
 def _check_torn(
     report: ChainReport, name: str, torn: bytes, number: int, running: list[Running], *, is_last: bool
 ) -> None:
-    """Tell a line that a killed process has begun from one that was cut."""
+    """Distinguish a line that a killed process left incomplete from a line that was cut."""
     if is_last and is_torn_line(torn, number, running):
         report.notes.append(
             f"{name}: the last line is not complete, because toolc ended while it wrote the line of a running call; "
@@ -147,7 +147,7 @@ def _check_known(report: ChainReport, number: int, mac: str, seen: str | None) -
     """Check the line of a checkpoint. ``seen`` is the MAC of the line with this number."""
     if report.last < number:
         report.problems.append(
-            f"the checkpoint has number {number}, but the chain ends with {report.last}: lines were removed"
+            f"the checkpoint has number {number}, but the chain ends with {report.last}, so lines were removed"
         )
     elif seen is None and report.first != number + 1:
         report.problems.append(f"number {number}, the line in the checkpoint, is missing")

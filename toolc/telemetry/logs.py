@@ -1,4 +1,4 @@
-"""The log of toolc as text or as one JSON object per line, on stderr."""
+"""Write toolc's log to stderr, as text or as one JSON object per line."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ class JsonFormatter(logging.Formatter):
     """Formats a record as a JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return one line."""
+        """Return a record as one line."""
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         entry = {"time": time, "level": record.levelname, "logger": record.name, "message": record.getMessage()}
         return json.dumps(entry | ({"error": type(record.exc_info[1]).__name__} if record.exc_info else {}))
 
 
 def log_as_json() -> None:
-    """Write the messages of all of toolc's loggers as JSON, and none of them as text."""
+    """Write the messages of all toolc loggers as JSON instead of text."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter())
     logger = logging.getLogger("toolc")
@@ -28,5 +28,5 @@ def log_as_json() -> None:
 
 
 def logs_as_json() -> bool:
-    """Return whether the log of this process is JSON."""
+    """Return whether this process logs JSON."""
     return any(isinstance(each.formatter, JsonFormatter) for each in logging.getLogger("toolc").handlers)

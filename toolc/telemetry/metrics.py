@@ -1,4 +1,4 @@
-"""Metrics of calls. No label has an argument, a result, a host or the name of a client."""
+"""Metrics of calls. No label contains an argument, a result, a host or the name of a client."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ Add: TypeAlias = Callable[..., None]
 
 
 class Meter(Protocol):
-    """Makes metrics for one system. Names are without ``toolc`` and units."""
+    """Creates the metrics of one system. Names do not include ``toolc`` or the unit."""
 
     def counter(self, name: str, description: str, *labels: str, is_time: bool = False) -> Add:
-        """Return what adds to a sum. With ``is_time``, its unit is a second."""
+        """Return a function that adds to a counter. With ``is_time``, the unit is seconds."""
 
     def durations(self, name: str, description: str, *labels: str) -> Add:
-        """Return what adds to a distribution of durations in seconds."""
+        """Return a function that adds to a histogram of durations in seconds."""
 
     def gauge(self, name: str, description: str, read: Callable[[], int]) -> None:
         """Report the number that ``read`` returns. Another thread calls it."""
 
 
 class Metrics:
-    """The metrics of this process in one system. Its method ``observe`` is an ``Observer``. Thread-safe."""
+    """The metrics of this process in one system. The method ``observe`` is an ``Observer``. Thread-safe."""
 
     def __init__(self, meter: Meter) -> None:
         self._calls = meter.counter("calls", "Calls that have ended.", "tool", "outcome")
@@ -50,7 +50,7 @@ class Metrics:
         self._meter.gauge("waiting_sandboxes", "Sandboxes that wait for calls.", waiting_sandboxes)
 
     def refuse(self, status: int) -> None:
-        """Count a request that was refused with this status."""
+        """Count a request that the server refused with this status."""
         self._refusals(1, status)
 
     def observe(self, started: StartedCall) -> Callable[[EndedCall], None]:

@@ -1,4 +1,4 @@
-"""The interface between calls and what records them: an observer learns of its start and its end."""
+"""The interface between calls and their records. An observer is notified when a call starts and ends."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from toolc.model.result import ToolResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedCall:
-    """A call before its checks. ``tool`` is None if there is no tool of this name, and for a sandbox without a tool.
+    """A call before its checks. ``tool`` is None for an unknown name and for a sandbox without a tool.
 
-    ``client`` is the client of a server that makes the call, or empty. ``subject`` is the claim ``sub`` of the caller,
-    or empty. ``depth`` is 0 for a call that is not nested in another.
+    ``client`` is the client of a server that makes the call, or empty. ``subject`` is the caller's claim ``sub``, or
+    empty. ``depth`` is 0 for a call that is not nested in another call.
     """
 
     tool: RegisteredTool | None
@@ -33,16 +33,16 @@ class StartedCall:
 
     @property
     def name(self) -> str:
-        """The name of the tool. Empty without a tool, because callers can choose any number of names."""
+        """The name of the tool. Empty without a tool, because callers could invent any number of names."""
         return self.tool.spec.name if self.tool else ""
 
 
 @dataclass(slots=True, kw_only=True)
 class EndedCall:
-    """How a call ended: with a result, with an exception, or with a ``refusal``, the reason why no tool was called.
+    """The end of a call, with a result, an exception, or a ``refusal``, which is the reason why no tool was called.
 
-    ``decision`` is the answer if the call had to be confirmed, or None. ``changed`` has the arguments in a tuple if the
-    answer changed them.
+    ``decision`` is the answer if the call had to be confirmed, otherwise None. If the answer changed the arguments,
+    ``changed`` is a tuple with the new ones.
     """
 
     result: ToolResult | None = None
@@ -53,7 +53,7 @@ class EndedCall:
 
 
 def outcome_of(ended: EndedCall) -> tuple[str, str | None]:
-    """Return ``ok``, ``error``, ``refused`` or ``interrupted``, and the kind of the error without its message."""
+    """Return the outcome (``ok``, ``error``, ``refused`` or ``interrupted``) and the kind of the error."""
     if ended.refusal:
         return "refused", ended.refusal
     if ended.result is None:
@@ -70,7 +70,7 @@ An exception at the start refuses the call and reaches its caller. At the end, a
 
 @contextmanager
 def observed(observers: Sequence[Observer], started: StartedCall) -> Iterator[EndedCall]:
-    """Call the observers at the start and the end of the block, which sets the result."""
+    """Notify the observers at the start and the end of the block. The block sets the result."""
     ended = EndedCall()
     with ExitStack() as endings:
         for observer in observers:
@@ -92,7 +92,7 @@ def record_refusal(observers: Sequence[Observer], started: StartedCall, refusal:
 
 
 def recording(confirm: Confirm | None, ended: EndedCall) -> Confirm | None:
-    """Return ``confirm``, which also records its answer in ``ended``."""
+    """Wrap ``confirm`` so that its answer is recorded in ``ended``."""
     if confirm is None:
         return None
 

@@ -1,4 +1,4 @@
-"""Metrics for a collector of OpenTelemetry, to which this process sends them."""
+"""Send metrics to an OpenTelemetry collector."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from toolc.version import __version__
 
 
 def export_metrics() -> Metrics:
-    """Return metrics that this process sends to the collector in the variables ``OTEL_EXPORTER_OTLP_*``."""
+    """Return metrics that are sent to the collector in the variables ``OTEL_EXPORTER_OTLP_*``."""
     return Metrics(OtlpMeter())
 
 
 class OtlpMeter:
-    """A ``Meter``. Its metrics are sent each minute and at the end of this process."""
+    """A ``Meter``. Its metrics are sent once a minute and when this process ends."""
 
     def __init__(self) -> None:
         reader = PeriodicExportingMetricReader(OTLPMetricExporter())

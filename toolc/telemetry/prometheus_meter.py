@@ -1,4 +1,4 @@
-"""Metrics for Prometheus, which asks for them."""
+"""Metrics that Prometheus scrapes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from toolc.telemetry.metrics import SECONDS, Add
 
 
 class PrometheusMeter:
-    """A ``Meter``, and what its metrics count at present."""
+    """A ``Meter`` with the current values of its metrics."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -31,9 +31,9 @@ class PrometheusMeter:
         Gauge(f"toolc_{name}", description, registry=self._registry).set_function(read)
 
     def text(self) -> bytes:
-        """Return all metrics in the text format of Prometheus."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
     def serve(self, host: str, port: int) -> None:
-        """Serve the metrics on an address of their own. Raises ``OSError``."""
+        """Serve the metrics on a separate address. Raises ``OSError``."""
         start_http_server(port, host, self._registry)

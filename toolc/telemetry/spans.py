@@ -1,7 +1,7 @@
-"""A span of OpenTelemetry for each call, with its phases as children. No attribute has an argument, result or host.
+"""Record an OpenTelemetry span for each call, with its phases as children and no argument, result or host.
 
-The parent is the current span: that of the embedding program, the ``tools/call`` span of the MCP SDK, or the one in the
-``traceparent`` header of an HTTP request.
+The parent is the current span: the span of the embedding program, the ``tools/call`` span of the MCP SDK, or the span
+in the ``traceparent`` header of an HTTP request.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from toolc.version import __version__
 
 
 def export_spans() -> None:
-    """Send the spans of this process to the collector in the variables ``OTEL_EXPORTER_OTLP_*``, also at its end."""
+    """Send spans to the collector in the variables ``OTEL_EXPORTER_OTLP_*``, the last ones when this process ends."""
     provider = TracerProvider(resource=resource())
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
@@ -35,7 +35,7 @@ def resource() -> Resource:
 
 
 def observe(started: StartedCall) -> Callable[[EndedCall], None]:
-    """Record a call as a span. This is an ``Observer``."""
+    """Record a call as a span. This function is an ``Observer``."""
     tracer, name = trace.get_tracer("toolc", __version__), started.name
     span = tracer.start_span(
         f"{attributes.EXECUTE_TOOL} {name}".rstrip(),
@@ -62,7 +62,7 @@ def observe(started: StartedCall) -> Callable[[EndedCall], None]:
 
 
 def _record_phases(tracer: trace.Tracer, span: trace.Span, details: JsonObject) -> None:
-    """Record the phases of a call that ends now. Their durations have been measured without gaps."""
+    """Record the phases of a call that ends now. They follow each other without gaps."""
     timing = details.get("timing_ms")
     if not isinstance(timing, dict):
         return
@@ -79,6 +79,6 @@ def _record_phases(tracer: trace.Tracer, span: trace.Span, details: JsonObject) 
 
 
 def attach_parent(headers: dict[str, str]) -> Callable[[], None]:
-    """Let the ``traceparent`` in the headers of a request be the parent of spans, until the returned function runs."""
+    """Use the ``traceparent`` header of a request as the parent of spans until the returned function is called."""
     token = context.attach(TraceContextTextMapPropagator().extract(headers))
     return lambda: context.detach(token)

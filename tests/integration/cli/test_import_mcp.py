@@ -99,7 +99,7 @@ def test_a_program_that_is_not_a_server_is_an_error_with_its_log(folder: Path) -
     (folder / "server.py").write_text("import no_such_module\n", encoding="utf-8")
     result = import_mcp(folder)
     assert result.returncode == 2
-    assert "python3 server.py honest did not say what it offers: Traceback" in result.stderr
+    assert "python3 server.py honest did not describe its tools: Traceback" in result.stderr
     assert not (folder / "notes.yaml").exists()
 
 
@@ -190,7 +190,7 @@ def test_refresh_says_whether_servers_still_define_their_tools_as_approved(folde
     assert result.returncode == 1
     assert result.stdout == (
         "act: the MCP server 'notes' no longer has the tool 'act'\n"
-        "the MCP server 'notes' has another tool, which no spec has: act2\n"
+        "the MCP server 'notes' has a new tool, which no spec contains: act2\n"
     )
 
 

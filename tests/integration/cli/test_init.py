@@ -81,7 +81,7 @@ def test_without_its_source_nothing_is_created(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for options, message in (
-        (["--call", "openapi"], "--call openapi imports what you have; name it with --from FILE"),
+        (["--call", "openapi"], "--call openapi imports existing tools; name their file with --from FILE"),
         (["--from", "pets.yaml"], "--from is only for --call openapi and --call definition"),
         (["--call", "openapi", "--from", "pets.yaml"], "pets.yaml cannot be read: No such file or directory"),
         (["--call", "definition", "--from", "."], "copy the skill into t/specs, then run: toolc import skill"),

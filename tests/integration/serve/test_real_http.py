@@ -205,7 +205,7 @@ def test_settings_with_errors_are_in_the_status_until_they_are_corrected(tmp_pat
         server.process.send_signal(signal.SIGHUP)
         wait_until(problem)
         assert "config.yaml:1:" in problem()
-        assert "the settings of clients stay as they were" in (tmp_path / "log").read_text()
+        assert "the settings of clients are unchanged" in (tmp_path / "log").read_text()
         assert "echo_words" not in offered()
         path.write_text("clients: {}\n")
         assert "echo_words" in offered()

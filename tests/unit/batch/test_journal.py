@@ -67,7 +67,7 @@ def test_nothing_is_written_where_a_link_that_a_tool_made_leads(out: Path, tmp_p
     (tmp_path / "private").mkdir()
     with journal(out) as written:
         (tmp_path / "results.jsonl.files").symlink_to(tmp_path / "private")
-        with pytest.raises(OSError, match="leads to another file than when the batch started"):
+        with pytest.raises(OSError, match="leads to a different file than when the batch started"):
             written.end([(call(1), result("x" * LARGE_BYTES))])
     assert [*(tmp_path / "private").iterdir()] == []
 

@@ -37,7 +37,7 @@ def test_a_node_with_other_code_or_another_python_says_what_differs() -> None:
     own = versions()
     assert "the digest of its code begins with" in own["toolc"]
     assert report({**own, "toolc": "0.2.0"}).refusal == (
-        f"it has toolc {own['toolc']}, and the driver has 0.2.0; install the same on all nodes"
+        f"it has toolc {own['toolc']}, and the driver has 0.2.0; install the same version on all nodes"
     )
     assert "it has Python" in report({**own, "Python": "2.7"}).refusal
 

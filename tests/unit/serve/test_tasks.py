@@ -161,7 +161,7 @@ async def test_an_answer_to_another_question_denies_the_call(gate: Gate) -> None
         asked = await call(client, "wipe", path="a")
         task = await again(client, asked, {"confirm other": ACCEPT})
         [content] = (await reached(client, task, "completed"))["result"]["content"]
-        assert content["text"] == "this call of 'wipe' was denied: the client answered another question"
+        assert content["text"] == "this call of 'wipe' was denied: the client answered a different question"
 
 
 async def test_a_tool_that_runs_only_as_a_task_is_refused_to_clients_without_tasks(gate: Gate) -> None:

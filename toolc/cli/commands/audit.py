@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _AGE: Final = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
-_config = click.option("--config", metavar="FILE", help="A configuration file with 'audit', instead of your own.")
+_config = click.option("--config", metavar="FILE", help="A configuration file to use instead of your own.")
 
 
 @click.group("audit", cls=CommandGroup)
@@ -61,7 +61,7 @@ def verify(texts: tuple[str, ...], config: str | None) -> None:
 @click.option("--client", metavar="NAME", help="Only calls of this client of a server.")
 @click.option("--outcome", type=click.Choice(["ok", "error", "refused", "interrupted", "unknown"]),
               help="Only calls with this outcome.")  # fmt: skip
-@click.option("--since", metavar="TIME", help="Only calls that started since then, such as 2h, 7d or 2026-11-29.")
+@click.option("--since", metavar="TIME", help="Only calls since this time, such as 2h (ago), 7d or 2026-11-29.")
 @click.option("--host", metavar="HOST", help="Only calls that tried to connect to this host.")
 @click.option("--json", "as_json", is_flag=True, help="Print the lines themselves, as JSON.")
 @_config
@@ -74,7 +74,7 @@ def show(
     as_json: bool,
     config: str | None,
 ) -> None:
-    """Print the lines of the log in the order of their chains. They are not verified: see toolc audit verify."""
+    """Print the lines of the log in the order of their chains, without verifying them (see toolc audit verify)."""
     from toolc.telemetry.audit_chain import read_key
     from toolc.telemetry.audit_record import Fingerprint
 
@@ -97,7 +97,7 @@ def show(
 
 
 def _files(config: str | None) -> AuditFiles:
-    """Return where the log is. Raises ``UsageError`` if the configuration has none."""
+    """Return the location of the log. Raises ``UsageError`` if the configuration has none."""
     from pathlib import Path
 
     from toolc.cli.inputs import user_configuration
@@ -151,7 +151,7 @@ def _summary(record: JsonObject) -> str:
 
 
 def _time(text: str) -> str:
-    """Return a time as in a line. Raises ``UsageError``."""
+    """Return a time in the form that lines use. Raises ``UsageError``."""
     if match := _AGE.fullmatch(text):
         return (datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})).isoformat(timespec="microseconds")
     try:

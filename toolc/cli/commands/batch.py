@@ -42,7 +42,7 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @click.argument("target", metavar="[TARGET]", required=False)
 @click.argument("calls_path", metavar="CALLS.jsonl", required=False)
 @click.option(
-    "--out", required=True, metavar="RESULTS.jsonl", help="The file for the results. An existing one resumes."
+    "--out", required=True, metavar="RESULTS.jsonl", help="The file for the results. If it exists, the batch resumes."
 )
 @click.option("--address", metavar="auto|HOST:PORT", help="Run the calls on the nodes of this Ray cluster.")
 @click.option("--concurrency", type=click.IntRange(1, 1000), help="The maximum number of concurrent calls.")
@@ -163,7 +163,7 @@ def _executor(
 
 
 def _identity(registry: Registry, calls: CallsFile) -> JsonObject:
-    """Return what identifies a batch: its calls, and the tools with everything that they may do."""
+    """Return the identity of a batch: its calls, and the tools with all their permissions."""
     tools = {name: registry.registered(name).effect_digest for name in registry.names}
     digest = hashlib.sha256(json.dumps(tools, sort_keys=True).encode()).hexdigest()
     return {"toolc_batch": 1, "calls": f"sha256:{calls.digest}", "tools": f"sha256:{digest}"}

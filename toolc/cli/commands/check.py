@@ -73,7 +73,7 @@ def _codes(option: str, values: tuple[str, ...], *, turns_off: bool) -> tuple[st
 @click.option("--mcp", "answer", metavar="FILE", help="Check an MCP server's answer to tools/list instead of specs.")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @click.option("--fix", is_flag=True, help="Apply fixes that do not change the meaning of a spec.")
-@click.option("--unsafe-fixes", is_flag=True, help="Apply fixes that change the meaning, too. Review the diff.")
+@click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that change the meaning. Review the diff.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change, without writing it.")
 @base_option
 @policy_option

@@ -104,7 +104,7 @@ def command(  # noqa: PLR0913  one parameter per option
 
 
 def _stdio_entry(client: McpClient, name: str, arguments: Sequence[str]) -> JsonObject:
-    """Return the entry with which the client starts this toolc."""
+    """Return the entry that makes the client start this installation of toolc."""
     context = serve.command.make_context("toolc serve", [*arguments])
     options = [*_absolute(context)]
     folder, registry = context.params["workspace"], open_tools(context.params["target"], context.params["builtin"])

@@ -1,4 +1,4 @@
-"""``toolc export``: write tools in the form of other systems."""
+"""``toolc export``: write tools in the formats of other systems."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from toolc.model.text import count_noun
 
 @click.group("export", cls=CommandGroup)
 def command() -> None:
-    """Write tools in the form of other systems."""
+    """Write tools in the formats of other systems."""
 
 
 @command.command("skill", short_help="Write an Agent Skill that calls tools with toolc run.")
 @click.argument("target", metavar="TARGET")
-@click.option("--out", required=True, metavar="DIR", help="The folder of the skill. Its name is that of the skill.")
+@click.option("--out", required=True, metavar="DIR", help="The folder of the skill, which has the skill's name.")
 @click.option("--locked", is_flag=True, help="Calls run only tools that the nearest toolc.lock approves.")
-@click.option("--force", is_flag=True, help="Replace a SKILL.md that is there already.")
+@click.option("--force", is_flag=True, help="Replace an existing SKILL.md.")
 def skill(target: str, out: str, *, locked: bool, force: bool) -> None:
     """Write SKILL.md for the tools of TARGET (a spec file, a folder of specs, or a registry.json).
 

@@ -21,7 +21,7 @@ def command() -> None:
 
 @command.command("build", short_help="Build or update images.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option("--from", "base", metavar="IMAGE", help="The base image, instead of the default.")
+@click.option("--from", "base", metavar="IMAGE", help="The base image to use instead of the default.")
 def build(names: tuple[str, ...], base: str | None) -> None:
     """Build or update the images with these NAMEs. The default is "base", the image of tools that name none.
 

@@ -63,9 +63,9 @@ def plugin(  # noqa: PLR0913  one parameter per option
 ) -> None:
     """Write the spec of a plugin: a program that describes itself in JSON and serves calls line by line.
 
-    The plugin's command runs in a sandbox without network access, never on this host. Files that the command names
-    are looked up next to the spec and become part of the tool. Another import changes only what the plugin describes
-    differently; edits in the file stay.
+    The plugin's command runs in a sandbox without network access, never on this host. Files that the command names are
+    looked up next to the spec and become part of the tool. A later import changes only what the plugin describes
+    differently and keeps your edits.
     """
     from toolc.cli.process_specs import compiled_tool, modeline, spec_files, variable
     from toolc.importers.plugin_spec import plugin_spec, provisional_spec, valid_names
@@ -90,7 +90,7 @@ def plugin(  # noqa: PLR0913  one parameter per option
 
 
 def _require_absent(place: Path, *, force: bool, **_: bool) -> None:
-    """Raise ``UsageError`` if there is a file that no import has written, before the plugin is started."""
+    """Before the plugin starts, raise ``UsageError`` if the file exists but no import wrote it."""
     from toolc.importers.record import FOLDER  # start-up time
 
     is_known = (place.parent / FOLDER / f"{place.stem}.json").is_file()

@@ -16,7 +16,7 @@ from toolc.model.errors import UsageError
 @click.option("--out", default="specs", show_default=True, metavar="DIR", help="The folder of the specs.")
 @import_options
 def import_json(source: str, out: str, **options: bool) -> None:
-    """Write one spec for each tool definition of a JSON file. You then write the backend of each."""
+    """Write one spec for each tool definition in a JSON file. The specs have no backends. You add them."""
     from toolc.importers.definitions import definition_specs
     from toolc.importers.record import Record, digest_of, read_record
     from toolc.model.json_schema import decode_json  # start-up time

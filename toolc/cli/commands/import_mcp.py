@@ -1,4 +1,4 @@
-"""``toolc import mcp``: create a spec from what an MCP server offers."""
+"""``toolc import mcp``: create a spec from the tools of an MCP server."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _CLIENTS: Final = ("claude-desktop", "cursor", "vscode")
 
 @click.command("mcp", short_help="Write the spec of an MCP server.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
-@click.option("--pip", metavar="PACKAGE==VERSION", help="A package of PyPI. COMMAND is its arguments.")
+@click.option("--pip", metavar="PACKAGE==VERSION", help="A package on PyPI. COMMAND has its arguments.")
 @click.option("--with", "extra", multiple=True, metavar="PACKAGE==VERSION", help="A package to add, with --pip.")
-@click.option("--npm", metavar="PACKAGE@VERSION", help="A package of npm. COMMAND is its arguments.")
+@click.option("--npm", metavar="PACKAGE@VERSION", help="A package on npm. COMMAND has its arguments.")
 @click.option("--url", metavar="URL", help="A server that speaks MCP over streamable HTTP.")
 @click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="With --url, a header (a template).")
 @click.option("--auth", default="", metavar="YAML", help="With --url, the key 'auth'.")
@@ -58,9 +58,9 @@ _CLIENTS: Final = ("claude-desktop", "cursor", "vscode")
 def import_mcp(words: tuple[str, ...], *, timeout: float | None, engine: str | None, **options: object) -> None:
     """Write the spec of an MCP server, which pins the definitions of its tools.
 
-    The server runs in a sandbox, never on this host, and has no network and no files unless they are granted here. A
-    server at a URL has no sandbox, and is only asked for its tools. Another import changes only what the server
-    defines differently; edits in the file stay.
+    The server runs in a sandbox, never on this host, and has no network and no files unless the options grant them. A
+    server at a URL has no sandbox and is only asked for its tools. A later import changes only what the server defines
+    differently and keeps your edits.
     """
     from toolc.cli.mcp_sources import with_url
     from toolc.cli.process_specs import variable
@@ -95,7 +95,7 @@ def import_mcp(words: tuple[str, ...], *, timeout: float | None, engine: str | N
 def _import_all(
     origin: str, source: McpSource, timeout: float | None, engine: str | None, options: Mapping[str, object]
 ) -> None:
-    """Import each server of a client's configuration that has a URL, npx or uvx, and say which are left out."""
+    """Import each server of a client's configuration that has a URL, npx or uvx. Report the others."""
     from toolc.cli.mcp_sources import package_of, secret_headers, servers_in, with_url
     from toolc.serve.mcp_clients import mcp_clients  # start-up time
 
@@ -204,7 +204,7 @@ def _installed(
 
 
 def _ask(source: McpSource, folder: Path, timeout: float | None, engine: str | None) -> Offer:
-    """Return what the server offers. A server in a sandbox is asked without its secrets."""
+    """Ask the server for its tools. A server in a sandbox is started without its secrets."""
     from toolc.cli.process_specs import compiled_tool, process_options
     from toolc.importers.mcp_spec import provisional_spec
     from toolc.runtime.sandboxed.mcp_offer import ask_server

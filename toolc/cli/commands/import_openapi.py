@@ -41,7 +41,7 @@ _LISTS: Final = ("only", "exclude", "rename", "server_variable")
 @click.option("--exclude", multiple=True, metavar="NAME", help="A tag, an operation or a pattern to leave out.")
 @click.option("--read-only", is_flag=True, help="Only operations that change nothing (GET, HEAD and OPTIONS).")
 @click.option("--all", "is_all", is_flag=True, help="All operations, even if there are more than 60.")
-@click.option("--server", metavar="URL", help="The URL of the service, instead of that in the document.")
+@click.option("--server", metavar="URL", help="The URL of the service. [default: from the document]")
 @click.option("--server-variable", multiple=True, metavar="NAME=VALUE", help="A variable in the URL of the server.")
 @click.option("--toolsets", is_flag=True, help="Write a toolset for each tag to the project file.")
 @click.option("--allow-ref", multiple=True, metavar="HOST", help="A host from which references may be read.")
@@ -50,7 +50,7 @@ _LISTS: Final = ("only", "exclude", "rename", "server_variable")
 def openapi(**options: object) -> None:
     """Write one spec for each operation of an OpenAPI document, to be reviewed like any other spec.
 
-    Another import of the same source changes only what changed in it; edits in the files stay.
+    A later import applies only the changes of the document and keeps your edits.
     """
     from toolc.importers.openapi.generate import check_version, name_of
     from toolc.importers.openapi.source import MAX_DOCUMENT, Document
@@ -69,7 +69,7 @@ def openapi(**options: object) -> None:
 
 
 def _chosen(options: Mapping[str, object], record: Record | None) -> JsonObject:
-    """Return the options of the import: those of the command line or, if there are none, those of the last import."""
+    """Return the options on the command line or, if there are none, the options of the last import."""
     given: JsonObject = {key: [*texts(options[key])] for key in _LISTS if options[key]}
     given |= {key: True for key in ("read_only", "is_all") if options[key]}
     given |= {key: str(options[key]) for key in ("server", "prefix") if options[key]}
@@ -122,7 +122,7 @@ def _run(
 
 
 def _report_progress(data: bytes, text: str) -> None:
-    """Print what happens now, if the document is so large that it takes seconds."""
+    """Print the current step if the document is so large that steps take seconds."""
     from toolc.importers.openapi.source import MAX_WITH_POSITIONS  # start-up time
 
     if len(data) > MAX_WITH_POSITIONS:
@@ -130,7 +130,7 @@ def _report_progress(data: bytes, text: str) -> None:
 
 
 def _leave_out_invalid(folder: Path, generated: Generated) -> None:
-    """Move the operations whose specs have errors to those that are left out."""
+    """Leave out the operations whose specs have errors."""
     from toolc.importers.openapi.generate import LeftOut  # start-up time
 
     for file, reason in checked(folder, generated.files).items():
@@ -173,7 +173,7 @@ def _write_toolsets(generated: Generated) -> None:
 
 
 def _fetcher(source: str, allowed: tuple[str, ...], max_bytes: int) -> Fetch:
-    """Return a function that reads the source, and the documents to which it may refer."""
+    """Return a function that reads the source and the documents that it may refer to."""
     from toolc.importers.fetching import destination_of, fetch  # start-up time
 
     is_url = source.startswith(("http://", "https://"))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="FILE.py[:FUNCTION]|MODULE[.FUNCTION]")
 @click.option("--path", "root", metavar="DIR", help="The folder of MODULE, and of the modules that the file imports.")
 @click.option("--out", default="specs", show_default=True, metavar="DIR", help="The folder of the specs.")
-@click.option("--name", metavar="NAME", help="The name of the import.  [default: that of FILE or FUNCTION]")
+@click.option("--name", metavar="NAME", help="The name of the import.  [default: the name of FILE or FUNCTION]")
 @requirement_option
 @name_options
 @import_options
@@ -40,7 +40,8 @@ def import_python(
     """Write one spec for each function that is a tool of LangChain, FastMCP, smolagents or OpenAI Agents.
 
     If a file has none, each public function becomes a tool. The file is read and never run. The code that the tools
-    need is copied next to the specs, without the framework. Another import changes only what changed in the source.
+    need is copied next to the specs, without the framework. A later import applies only the changes of the source and
+    keeps your edits.
     """
     from toolc.importers.python.generate import generate
     from toolc.importers.record import Record, digest_of, read_record  # start-up time

@@ -30,7 +30,7 @@ from toolc.model.errors import UsageError
 def import_skill(folder: str, given: tuple[str, ...], **options: object) -> None:
     """Write one spec for each script of a skill, next to its SKILL.md.
 
-    A tool gets no network and can only read the workspace, until you widen its permissions. The texts of the skill are
+    A tool gets no network and can only read the workspace until you extend its permissions. The texts of the skill are
     checked. Copy a skill into your repository before you import it.
     """
     from toolc.importers.checked_files import check_text

@@ -83,7 +83,7 @@ def files(kind: str = "python") -> dict[str, str]:
     help="Instead of the examples, add a tool for your own server to DIR (default: the current folder).",
 )
 @click.option(
-    "--call", "kind", type=click.Choice([*KINDS]), help="What the first tool calls.  [default: asked, or python]"
+    "--call", "kind", type=click.Choice([*KINDS]), help="What the first tool calls.  [default: ask, or python]"
 )
 @click.option("--from", "source", metavar="FILE", help="What to import, for --call openapi and --call definition.")
 @click.option("--ci", "host", type=click.Choice(["github", "gitlab"]), help="Add configuration files for this CI.")
@@ -112,7 +112,7 @@ def command(
     """
     if tool is not None:
         if host or owners or kind or source:
-            raise UsageError("--tool adds one tool and cannot be combined with --ci or --owner, --call or --from")
+            raise UsageError("--tool adds one tool and cannot be combined with --ci, --owner, --call or --from")
         _add_tool(directory or ".", tool)
         return
     if directory is None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, metavar="[PATHS...]")
 @builtin_option
 @click.option("--check", is_flag=True, help="Write nothing; exit with status 1 if a tool differs from the lock file.")
-@click.option("--refresh", is_flag=True, help="With --check, also ask the MCP servers of the tools what they offer.")
+@click.option("--refresh", is_flag=True, help="With --check, also compare the tools with their MCP servers.")
 @click.option("--lock", "lock_file", metavar="FILE", default="toolc.lock", show_default=True, help="The lock file.")
 @format_options(("text", "json"), "The format of the differences from the lock file.")
 @base_option
@@ -66,7 +66,8 @@ def command(  # noqa: PLR0913  one parameter per option
 
     With --check --refresh, the MCP servers of the tools are asked whether they still define them as approved.
 
-    Prints what changed since the lock file was written, with the changed fields if Git has the approved version.
+    The command prints the changes since the lock file was written, with the changed fields if Git has the approved
+    version.
     """
     from toolc.model.lock_file import ANY, Lock, lock_tools  # start-up time
     from toolc.review.locked import with_known_pins
@@ -136,7 +137,7 @@ def _print_changes(
 
 
 def _print_refreshed(lock: Lock, tools: Sequence[RegisteredTool], engine: str | None) -> int:
-    """Print what the MCP servers of the tools offer now that differs from the specs, and return its number."""
+    """Print the differences between the tools of MCP servers and the specs, and return their number."""
     from toolc.cli.process_specs import process_options
     from toolc.runtime.composed_backends import import_mcp
     from toolc.runtime.sandboxed.mcp_offer import server_changes

@@ -32,14 +32,14 @@ TOOL_FAILED: Final = 1
 
 @click.command("run")
 @click.argument("target", metavar="TARGET")
-@click.option("--registry", metavar="FILE", help="Take TARGET as the name of a tool in this registry.")
+@click.option("--registry", metavar="FILE", help="Take the tool TARGET from this registry.")
 @builtin_option
 @click.option("--args", metavar="JSON|@FILE|-", help="The arguments: a JSON object, @FILE with one, or - for stdin.")
 @click.option(
     "--arg", "pairs", multiple=True, metavar="NAME=VALUE", help="One argument, as JSON unless its type is string."
 )
 @click.option(
-    "--caller", multiple=True, metavar="NAME=VALUE", help="What is known about the caller, for parameters with 'from'."
+    "--caller", multiple=True, metavar="NAME=VALUE", help="A claim about the caller, for parameters with 'from'."
 )
 @click.option("--workspace", metavar="DIR", default=".", help="The workspace.  [default: the current folder]")
 @click.option("--timeout", callback=duration, metavar="10s", help="Lower the timeout of the spec. It cannot be raised.")

@@ -297,7 +297,7 @@ def _optional_extra() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """How to load the tools again, from the target of ``sources``, unless they are built in."""
+    """Loads the tools again from the target of ``sources``. Built-in tools do not change."""
 
     read: Callable[[Lock | None], Registry]
     lock: Lock | None
@@ -306,12 +306,12 @@ class Reload:
 
     @property
     def watched(self) -> tuple[Path, ...]:
-        """The files and folders to compare, with ``--watch``."""
+        """The files and folders that ``--watch`` compares."""
         paths = (self.sources.target, None if self.lock is None else Path(self.lock.path))
         return tuple(each for each in paths if each) if self.is_watched else ()
 
     def load(self) -> tuple[Registry, Lock | None]:
-        """Return the present tools and the lock file. Specs are compiled in another process, which fills the cache."""
+        """Return the current tools and the lock file. Specs are compiled in another process, which fills the cache."""
         lock = None if self.lock is None else Lock.read(Path(self.lock.path))
         if self.sources.specs:
             command = [sys.executable, "-P", "-m", "toolc", "list", str(self.sources.specs)]
@@ -322,7 +322,7 @@ class Reload:
 
 
 def restrictions(options: CallOptions) -> tuple[str, ...]:
-    """Return the options of ``toolc test`` that restrict its calls as these options do."""
+    """Return the options that give ``toolc test`` the same restrictions as these options."""
     values = {
         "--engine": options.engine,
         "--lock": options.lock and options.lock.path,
@@ -347,7 +347,7 @@ def reviewed(registry: Registry, lock: Lock | None, policy: Policy | None, tools
 
 
 def usable(registry: Registry, workspace: Path | None) -> Registry:
-    """Return the registry without the tools that need a workspace, if there is none. Say so on stderr.
+    """If there is no workspace, return the registry without the tools that need one, and print a note.
 
     Raises ``UsageError`` if the workspace cannot be used.
     """

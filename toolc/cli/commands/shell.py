@@ -20,7 +20,7 @@ SHELL: Final = ("/bin/sh", "-c", "if command -v bash >/dev/null 2>&1; then exec 
 @click.command("shell", context_settings={"ignore_unknown_options": True})
 @click.argument("target", metavar="TARGET")
 @click.argument("words", metavar="[COMMAND]...", nargs=-1, type=click.UNPROCESSED)
-@click.option("--registry", metavar="FILE", help="Take TARGET as the name of a tool in this registry.")
+@click.option("--registry", metavar="FILE", help="Take the tool TARGET from this registry.")
 @builtin_option
 @click.option("--workspace", metavar="DIR", default=".", help="The workspace.  [default: the current folder]")
 @call_options

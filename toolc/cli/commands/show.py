@@ -13,7 +13,7 @@ from toolc.model.names import PROVIDER_NAMES
 @click.command("show")
 @click.argument("target", metavar="TARGET")
 @click.argument("paths", nargs=-1, metavar="[PATHS...]")
-@click.option("--registry", metavar="FILE", help="Take TARGET as the name of a tool in this registry.")
+@click.option("--registry", metavar="FILE", help="Take the tool TARGET from this registry.")
 @builtin_option
 @click.option("--effective", is_flag=True, help="Show the origin of each value, including defaults.")
 @click.option("--json", "as_json", is_flag=True, help="Print the registry entry of the tool as JSON.")
@@ -29,7 +29,7 @@ def command(
     as_json: bool,
     provider: str | None,
 ) -> None:
-    """Show a tool and the permissions of a call. If the tool calls others, show which steps need each permission.
+    """Show a tool and the permissions of a call. If the tool calls other tools, show which steps need each permission.
 
     TARGET is a spec file (SPEC#NAME if it has several tools) or, with --registry or --builtin, the name of a tool.
     With --effective or --as, TARGET can be the name of a tool in the specs at PATHS (default: the current folder).

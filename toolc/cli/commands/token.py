@@ -67,7 +67,7 @@ def revoke(name: str) -> None:
 @command.command("link", short_help="Print a link that signs in to the page of a running server.")
 @click.argument("name", metavar="[NAME]", default="local")
 def link(name: str) -> None:
-    """Print a link that signs in to the page of toolc serve --http. It is valid once, and for five minutes.
+    """Print a link that signs in to the page of toolc serve --http. It works once, within five minutes.
 
     The page gets the rights of the token NAME until the token is revoked. Without NAME, it makes calls as the client
     local, and cannot answer confirmations. If several servers of this user run, each gets a link.

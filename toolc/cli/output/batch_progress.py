@@ -1,4 +1,4 @@
-"""How many calls have ended and how, in constant memory, and how to show this on stderr."""
+"""Count the outcomes of calls in constant memory, and show the progress on stderr."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Summary:
 
 
 class CheckProgress:
-    """Says on stderr every ten seconds how many lines of a file of calls were checked."""
+    """Prints on stderr, every ten seconds, how many lines of a file of calls have been checked."""
 
     def __init__(self) -> None:
         self._shown = monotonic()
@@ -70,7 +70,7 @@ class CheckProgress:
 
 
 class Progress:
-    """Shows on stderr how many calls have ended: a bar on a terminal, otherwise a line every ten seconds."""
+    """Shows the number of ended calls on stderr, as a bar on a terminal and otherwise as a line every ten seconds."""
 
     def __init__(self, total: int, summary: Summary) -> None:
         self._total = total
@@ -114,14 +114,14 @@ class Progress:
             self.say(f"{self._summary.ended:,} of {self._total:,} calls, {self._rate()}")
 
     def say(self, message: str) -> None:
-        """Print a message, on a line of its own. May be called by a signal handler."""
+        """Print a message on a separate line. May be called by a signal handler."""
         with suppress(OSError, RuntimeError):  # RuntimeError: the signal came during another write to stderr
             if self._bar is not None:
                 print(file=sys.stderr)
             note(message)
 
     def restore_terminal(self) -> None:
-        """Show the cursor again, which the bar hides, before the process ends at once."""
+        """Show the cursor, which the bar hides, before the process exits immediately."""
         if self._bar is not None:
             with suppress(OSError):
                 os.write(2, b"\x1b[?25h\n")

@@ -61,7 +61,7 @@ def _without_stderr(text: str, noted: str) -> str:
 
 
 def print_details(result: ToolResult, noted: str) -> None:
-    """Print the tool's output, its failure and the engine on stderr, without ``noted``, which was printed before."""
+    """Print the tool's output, its failure and the engine on stderr, except ``noted``, which is already printed."""
     # What a function printed is its result if it returned nothing.
     streams = (("stderr", noted),) if result.details.get("returned_nothing") else (("stdout", ""), ("stderr", noted))
     for stream, known in streams:

@@ -154,7 +154,7 @@ def as_json(tool: LocatedTool) -> str:
 def find_in_set(
     target: str, paths: tuple[str, ...], registry: str | None, builtin: str | None
 ) -> tuple[tuple[ToolSpec, ...], str]:
-    """Return all tools that are declared together with the one that ``target`` names, and its name.
+    """Return the tool that ``target`` names with all tools declared with it, and its name.
 
     ``target`` is a spec, or the name of a tool in a registry, a toolset, or the specs at ``paths``. Raises
     ``UsageError`` if it names no tool or several.

@@ -79,7 +79,7 @@ def client_text(tools: Sequence[RegisteredTool], language: str) -> str:
 def write_clients(clients: Sequence[ClientFile], tools: Sequence[RegisteredTool], out: Path) -> None:
     """Write clients for the tools of the build in the folder ``out``. A file that is up to date is not written.
 
-    Raises ``UsageError`` if a path is in ``out``, contains a file that is not a client, or cannot be written.
+    Raises ``UsageError`` if a path is inside ``out``, names a file that is not a client, or cannot be written.
     """
     for client in clients:
         if client.path.resolve().is_relative_to(out.resolve()):

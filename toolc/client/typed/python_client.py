@@ -70,7 +70,7 @@ _MODEL_ATTRIBUTES: Final = frozenset(
 
 
 def module(digest: str, tools: Sequence[TypedTool], definitions: Sequence[Definition], *, models: bool = False) -> str:
-    """Return the text of a module after its first line. With ``models``, records are Pydantic models."""
+    """Return the text of a module without its first line. With ``models``, records are Pydantic models."""
     return _Module(digest, tools, definitions, models).text()
 
 

@@ -1,4 +1,4 @@
-"""The parts that a generated Python client imports: callers, omitted arguments, and the registry warning.
+"""The runtime of generated Python clients: callers, omitted arguments, and the registry warning.
 
 A generated module has the classes ``Tools`` and ``AsyncTools``, which call through ``Caller`` and ``AsyncCaller``.
 """

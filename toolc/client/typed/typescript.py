@@ -40,7 +40,7 @@ _IDENTIFIER: Final = lazy_re(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
 def module(digest: str, tools: Sequence[TypedTool], definitions: Sequence[Definition]) -> str:
-    """Return the text of a module after its first line."""
+    """Return the text of a module without its first line."""
     wrapped = ", ".join(json.dumps(tool.name) for tool in tools if tool.is_wrapped)
     parts = [
         _HEADER,

@@ -92,7 +92,7 @@ def _closed_set(text: str) -> str | None:
 
 @tool_check("TC406", needs={"backend", "parameters", "result"})
 def check_unused_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report each unused parameter. TC411 checks Python functions; processes and agents receive all parameters."""
+    """Report each unused parameter. TC411 checks Python functions. Processes and agents receive all parameters."""
     backend = tool.spec.backend
     if isinstance(backend, PythonBackend | PluginBackend) or backend.tag in {"agent", "mcp"}:
         return

@@ -1,4 +1,4 @@
-"""Decode ``backend``, which has exactly one kind; ``backend.plugin`` is decoded here too."""
+"""Decode ``backend``, which has exactly one kind. ``backend.plugin`` is also decoded here."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _OWN_DECODERS: Final = {
 def decode_backend(
     reader: Reader, *, folder: SpecFolder, parameters: Schema | None, tool_name: str, has_image: bool = False
 ) -> Backend | None:
-    """Decode ``backend``; ``parameters`` is None and ``tool_name`` empty if they could not be read.
+    """Decode ``backend``. If they could not be read, ``parameters`` is None and ``tool_name`` is empty.
 
     ``has_image`` is whether the sandbox has its own image, or this is unknown.
     """
@@ -61,7 +61,7 @@ def decode_backend(
 
 
 def _outdented(reader: Reader, kind: MappingEntry) -> Mapping | None:
-    """Return the keys of a backend that are next to its empty kind, after reporting them; None if there are none."""
+    """Report keys of a backend that are next to its empty kind, and return them, or None if there are none."""
     if not isinstance(kind.value, Scalar) or kind.value.value is not None:
         return None
     known = next({key.name for key in keys_under(each.kind)} for each in keys_of(Backends) if each.name == kind.key)
@@ -76,7 +76,7 @@ def _outdented(reader: Reader, kind: MappingEntry) -> Mapping | None:
 
 
 def _decode(node: Node, what: str, findings: Findings, kind: str, context: dict[str, Any]) -> Backend | None:
-    """Decode a backend of one of ``KINDS``; ``context`` are values of the rest of the tool that this may need."""
+    """Decode a backend of one of ``KINDS``. ``context`` has values from the rest of the tool that this may need."""
     decode: Callable[..., Backend | None] = _declared
     if module := _OWN_DECODERS.get(kind):
         # Imported here to start faster: a tool has one kind of backend and does not need the modules of the others.
@@ -102,7 +102,7 @@ def _declared(reader: Reader, /, *, parameters: Schema | None, **_: object) -> B
 
 @map_parser("backend.plugin")
 def decode_plugin(reader: Reader, /, *, folder: SpecFolder, **_: object) -> PluginBackend | None:
-    """Decode ``backend.plugin``; report files that the command names but the plugin would not find."""
+    """Decode ``backend.plugin``. Report files that the command names but the plugin would not find."""
     found = read_keys(reader, PluginBackend, command=program, files=list_of(partial(match_files, folder=folder)))
     files = {file.path: file for group in found.get("files", ()) for file in group}
     found["files"] = tuple(sorted(files.values(), key=lambda file: file.path))

@@ -33,7 +33,7 @@ _MAX_STEPS: Final = 100
 
 @map_parser("backend.agent")
 def decode_agent(reader: Reader, /, *, parameters: Schema | None, **_: object) -> AgentBackend | None:
-    """Decode ``backend.agent``; ``parameters`` is None if they could not be read."""
+    """Decode ``backend.agent``. ``parameters`` is None if they could not be read."""
     instructions = partial(read_template, scope=Scope(parameters=parameters))
     found = read_keys(reader, AgentBackend, instructions=instructions, base_url=_base_url, api_key=_api_key)
     if "provider" not in found:
@@ -65,7 +65,7 @@ def _base_url(node: Node, what: str, findings: Findings) -> Url | None:
 
 @map_parser("backend.composite")
 def decode_composite(reader: Reader, /, *, parameters: Schema | None, **_: object) -> CompositeBackend | None:
-    """Decode ``backend.composite``; ``parameters`` is None if they could not be read."""
+    """Decode ``backend.composite``. ``parameters`` is None if they could not be read."""
     strategy = read_keys(reader, CompositeBackend).get("strategy")
     steps = reader.optional("steps", partial(_steps, parameters=parameters, strategy=strategy))
     return CompositeBackend(strategy=strategy, steps=steps) if strategy is not None and steps else None
@@ -94,7 +94,7 @@ def _steps(
 
 
 def _ids(steps: Sequence, findings: Findings) -> list[str]:
-    """Return the id of each step, or an empty string if it has none; report duplicates."""
+    """Return the id of each step, or an empty string if it has none. Report duplicates."""
     ids: list[str] = []
     for item in steps.items:
         node = item.get("id") if isinstance(item, Mapping) else None

@@ -160,7 +160,7 @@ def _lifetime(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 
 def _fork_obstacle(tool: ToolSpec) -> str | None:
-    """Return why calls of ``tool`` cannot be processes of a fork server; None if they can."""
+    """Return why calls of ``tool`` cannot be processes of a fork server, or None if they can."""
     sandbox, backend = tool.sandbox, tool.backend
     if "fork" not in backend.lifetimes:
         return (

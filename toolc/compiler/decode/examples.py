@@ -28,7 +28,7 @@ _NOTHING: Final = Expect()
 def decode_examples(
     node: Node, what: str, findings: Findings, parameters: Schema | None
 ) -> tuple[JsonObject, ...] | None:
-    """Decode ``examples``, a list of arguments; ``parameters`` is None if they could not be read."""
+    """Decode ``examples``, a list of arguments. ``parameters`` is None if they could not be read."""
     validator = SchemaValidator(parameters.value) if parameters else None
     return list_of(partial(_example, parameters=parameters, validator=validator))(node, what, findings)
 
@@ -155,7 +155,7 @@ def _files_after(node: Node, what: str, findings: Findings) -> tuple[File, ...] 
 
 
 def _absent(node: Node | None, findings: Findings) -> tuple[str, ...]:
-    """Return the files that must not exist; they have null instead of contents."""
+    """Return the files that must not exist, which have null instead of contents."""
     entries = node.entries if isinstance(node, Mapping) else ()
     paths = (_in_workspace(entry.key, entry.key_span, findings) for entry in entries if _is_null(entry.value))
     return tuple(sorted(path for path in paths if path is not None))

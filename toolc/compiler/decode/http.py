@@ -63,7 +63,7 @@ def _bearer(node: Node, what: str, findings: Findings, scope: Scope) -> spec.Bea
 
 @map_parser()
 def _credentials(reader: Reader, cls: type, scope: Scope) -> spec.Auth | None:
-    """Decode the keys of ``cls``; each that is not a plain value is a credential or a constant URL."""
+    """Decode the keys of ``cls``. A key that is not a plain value is a credential or a constant URL."""
     credential = partial(read_credential, scope=scope)
     own = {each.field: credential for each in keys_of(cls) if each.kind == CREDENTIAL}
     found: spec.Auth | None = read_map(reader, cls, token_url=read_constant_url, **own)
@@ -82,7 +82,7 @@ def _api_key(reader: Reader, scope: Scope) -> spec.ApiKeyAuth | None:
 def read_fields(
     node: Node, what: str, findings: Findings, scope: Scope, place: str = "query"
 ) -> tuple[spec.Field, ...] | None:
-    """Decode a map of names to templates, or to values with a style of ``place``; the result is sorted by name."""
+    """Decode a map of names to templates, or to values with a style of ``place``. The result is sorted by name."""
     map_node = mapping(node, what, findings)
     if map_node is None:
         return None
@@ -114,7 +114,7 @@ def read_headers(node: Node, what: str, findings: Findings, scope: Scope) -> tup
 
 
 def read_field(node: Node, what: str, findings: Findings, scope: Scope) -> Template | None:
-    """Decode a template or a public value; a number or boolean is converted to text."""
+    """Decode a template or a public value. A number or boolean is converted to text."""
     if isinstance(node, Scalar) and isinstance(node.value, bool | int | float):
         return Template((as_text(node.value),))
     return read_credential(node, what, findings, scope)
@@ -159,7 +159,7 @@ def _field(entry: MappingEntry, what: str, findings: Findings, scope: Scope, pla
 
 @map_parser()
 def _styled(reader: Reader, scope: Scope, name: str, place: str) -> spec.Field | None:
-    """Decode a value with a style; ``style`` and ``explode`` get the defaults of its place."""
+    """Decode a value with a style. ``style`` and ``explode`` get the defaults of its place."""
     found = read_keys(reader, spec.Field, value=partial(read_field, scope=scope))
     style = found.setdefault("style", _STYLES[place][0])
     explode = found.setdefault("explode", style in _EXPLODED)
@@ -237,7 +237,7 @@ def _media_type(node: Node, what: str, findings: Findings) -> str | None:
 
 @map_parser("backend.http")
 def decode_http(reader: Reader, /, *, parameters: Schema | None, **_: object) -> spec.HttpBackend | None:
-    """Decode ``backend.http``; ``parameters`` is None if they could not be read."""
+    """Decode ``backend.http``. ``parameters`` is None if they could not be read."""
     secret = Scope(parameters=parameters, allows_secrets=True)
     flag = reader.node.entry("url_from_argument")
     is_open = flag is not None and isinstance(flag.value, Scalar) and flag.value.value is True

@@ -41,7 +41,7 @@ class PythonSource:
         return _lines(self.text)
 
     def span(self, line: int, column: int, length: int = 1) -> Span:
-        """Return the span in ``source`` of a part of ``text``; ``line`` and ``column`` count characters from 1."""
+        """Return the span in ``source`` of a part of ``text``. ``line`` and ``column`` count characters from 1."""
         lines = self.lines
         written = lines[line - 1].rstrip("\r") if 1 <= line <= len(lines) else ""
         number = line + self.first_line - 1
@@ -99,7 +99,7 @@ def parse_python(source: PythonSource, findings: Findings) -> ast.Module | None:
 
 
 def _function_hint(name: str, defined: list[str], parameters: Schema | None) -> str:
-    """Return what to write where the function ``name`` is missing; ``defined`` are the others in the file."""
+    """Return a hint for a missing function ``name``. ``defined`` has the functions in the file."""
     if defined:
         return f"it defines {quote_names(sorted(defined))}; choose with 'function: NAME'"
     return f"a call runs a function: write def {name}({', '.join(parameters.properties if parameters else ())}): ..."
@@ -108,7 +108,7 @@ def _function_hint(name: str, defined: list[str], parameters: Schema | None) -> 
 def check_function(
     tree: ast.Module, source: PythonSource, name: str, span: Span, parameters: Schema | None, findings: Findings
 ) -> None:
-    """Report a function that is missing or cannot take the parameters; ``span`` is where it is named.
+    """Report a function that is missing or cannot take the parameters. ``span`` is the place that names it.
 
     An imported, assigned or decorated function is not checked: that would require running the code.
     """

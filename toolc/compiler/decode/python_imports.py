@@ -106,7 +106,7 @@ class Imports:
             seen.add(name)
 
     def _failing(self) -> Iterator[tuple[str, Module, str | None]]:
-        """Yield each file with an import that would fail, and the file that it lacks; None for a package."""
+        """Yield each file with an import that would fail, and the missing file (None for a package)."""
         queue = [self.entry]
         for path in queue:
             text = self.files[path].text
@@ -212,7 +212,7 @@ class Imports:
 
 
 def imports(text: str, path: str) -> Iterator[Module]:
-    """Yield the modules that the Python file ``path`` imports, in order; none if it cannot be parsed."""
+    """Yield the modules that the Python file ``path`` imports, in order. Yield nothing if it cannot be parsed."""
     for statement in _statements(_tree(text)):
         if isinstance(statement, ast.Import):
             yield from (Module(None, alias.name, statement) for alias in statement.names)
@@ -231,7 +231,7 @@ def imports(text: str, path: str) -> Iterator[Module]:
 
 
 def _tree(text: str) -> ast.AST:
-    """Return the syntax tree of a file; an empty one if it cannot be parsed."""
+    """Return the syntax tree of a file, or an empty tree if it cannot be parsed."""
     try:
         return syntax_tree(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -278,7 +278,7 @@ def _identifiers(node: ast.AST) -> frozenset[str]:
 
 
 def _names(text: str) -> frozenset[str]:
-    """Return the names that a file defines or imports; none if it cannot be parsed."""
+    """Return the names that a file defines or imports, or an empty set if it cannot be parsed."""
     found: set[str] = set()
     for node in ast.walk(_tree(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -142,13 +142,13 @@ def decode_workspace(node: Node, what: str, findings: Findings) -> dict[str, obj
 
 
 def workspace_patterns(node: Node, what: str, findings: Findings) -> tuple[str, ...] | None:
-    """Decode a list of patterns of workspace files; duplicates are removed and the result is sorted."""
+    """Decode a list of patterns of workspace files, without duplicates and sorted."""
     patterns = list_of(_pattern)(node, what, findings)
     return None if patterns is None else tuple(sorted(set(patterns)))
 
 
 def workspace_path(path: str, span: Span, findings: Findings, hint: str) -> str | None:
-    """Return a normalised path in the workspace; None, and a finding with ``hint``, for any other path."""
+    """Return a normalized path in the workspace. For any other path, report a finding with ``hint`` and return None."""
     try:
         return relative_path(path)
     except FileError as problem:
@@ -158,7 +158,7 @@ def workspace_path(path: str, span: Span, findings: Findings, hint: str) -> str 
 
 @map_parser("sandbox")
 def decode_sandbox(reader: Reader, *, folder: SpecFolder, is_plugin: bool) -> spec.SandboxSpec | None:
-    """Decode ``sandbox``; every key has a default. The environment of a plugin may contain secrets."""
+    """Decode ``sandbox``. Every key has a default. The environment of a plugin may contain secrets."""
     found = read_keys(
         reader, spec.SandboxSpec, image=decode_image, build=partial(decode_build, folder=folder),
         workspace=decode_workspace, network=decode_network, env=partial(decode_env, allows_secrets=is_plugin),

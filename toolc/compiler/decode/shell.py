@@ -43,7 +43,7 @@ _AFTER_PIPE: Final = frozenset(
 def decode_shell(
     reader: Reader, /, *, folder: SpecFolder, parameters: Schema | None, **_: object
 ) -> ShellBackend | None:
-    """Decode ``backend.shell``; ``parameters`` is None if they could not be read."""
+    """Decode ``backend.shell``. ``parameters`` is None if they could not be read."""
     scope = Scope(parameters=parameters)
     kind = alternative(reader, ShellBackend)
     found = read_keys(

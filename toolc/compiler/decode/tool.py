@@ -124,7 +124,7 @@ def decode(
 ) -> tuple[LocatedTool, ...]:
     """Decode the tools of a document. Problems are added to ``findings``.
 
-    ``folder`` contains the files that the tools name; ``project`` provides defaults and variables.
+    ``folder`` contains the files that the tools name. ``project`` provides defaults and variables.
     """
     root = _with_format(document.root, findings)
     function = root.entry("function")

@@ -22,7 +22,7 @@ LEVELS: Final = {None: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 
 def nearest(projects: Mapping[str, Project], place: str) -> Project | None:
-    """Return the project of a folder; None without one. Folders are relative to one that all have in common."""
+    """Return the project of a folder, or None without one. Folders are relative to one that all have in common."""
     inside = [str(each) for each in (PurePosixPath(place), *PurePosixPath(place).parents)]
     above = sorted((each for each in projects if each.split("/")[0] == ".."), key=len)
     return next((projects[each] for each in [*inside, *above] if each in projects), None)
@@ -72,7 +72,7 @@ def stricter(one: Settings, other: Settings) -> Settings:
 
 
 def _smaller(head: Mapping[str, TokenBudget], base: Mapping[str, TokenBudget]) -> dict[str, TokenBudget]:
-    """Return the smaller budget of each scope, at the place in the head; the files of the base are temporary."""
+    """Return the smaller budget of each scope, at the place in the head. The files of the base are temporary."""
     budgets: dict[str, TokenBudget] = {}
     for scope in (*head, *base):
         sides = [side[scope] for side in (head, base) if scope in side]

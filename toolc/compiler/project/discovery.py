@@ -32,7 +32,7 @@ class SpecFile:
     """A file that may contain specs.
 
     ``path`` is its location, and ``real`` the same without symlinks. ``display_path`` is its path in findings, with
-    ``/`` as the separator. ``folder`` is the named folder that contains it; None if the user named the file itself.
+    ``/`` as the separator. ``folder`` is the named folder that contains it, or None if the user named the file itself.
     """
 
     path: Path

@@ -67,7 +67,7 @@ def walk(folder: str) -> Iterator[str]:
 
 
 class FileError(Exception):
-    """Raised when a file cannot be part of a tool; ``str()`` names the file, ``hint`` says what to do."""
+    """A file cannot be part of a tool. ``str(error)`` names the file, and ``hint`` says what to do."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -76,7 +76,7 @@ class FileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SpecFolder:
-    """The folder of a spec file; ``display_path`` is its path in findings (empty for the current folder).
+    """The folder of a spec file. ``display_path`` is its path in findings (empty for the current folder).
 
     ``log``, if given, maps each request (method and argument) to a digest of its result.
     """
@@ -92,8 +92,8 @@ class SpecFolder:
     def read(self, name: str) -> File:
         """Read one regular file of this folder, as text or as base64 if it is not UTF-8.
 
-        ``name`` is a relative path with ``/`` as the separator; ``path`` of the result is the normalised name.
-        Raises ``FileError`` if it cannot be read.
+        ``name`` is a relative path with ``/`` as the separator. ``path`` of the result is the normalized name. Raises
+        ``FileError`` if it cannot be read.
         """
         return self._log_request("read", name, self._read)
 
@@ -123,7 +123,7 @@ class SpecFolder:
         return tuple(case_conflicts(self._names(folder)))
 
     def has(self, name: str) -> bool:
-        """Return whether the file ``name`` exists; False if ``name`` is not a valid relative path."""
+        """Return whether the file ``name`` exists. False if ``name`` is not a valid relative path."""
         try:
             return bool(self.match(name)) and not _is_pattern(name)
         except FileError:
@@ -224,7 +224,7 @@ def relative_path(name: str) -> str:
 
 
 def read_or_report(folder: SpecFolder, name: str, span: Span, findings: Findings) -> File | None:
-    """Return the file ``name``, which the spec names at ``span``; None, and a finding, if it cannot be read."""
+    """Return the file ``name``, which the spec names at ``span``. If it cannot be read, report this and return None."""
     try:
         return folder.read(name)
     except FileError as problem:
@@ -249,7 +249,7 @@ def match_files(node: Node, what: str, findings: Findings, *, folder: SpecFolder
 
 
 def is_shared(folder: Path) -> bool:
-    """Return whether every user may create files in ``folder``, like in /tmp; project files there are ignored.
+    """Return whether every user may create files in ``folder``, as in /tmp. Project files there are ignored.
 
     This requires the sticky bit. A folder that all users may write to without it protects neither the specs nor the
     project file, and on some file systems (Windows drives in WSL) every folder has this mode.
@@ -268,7 +268,7 @@ def project_state(folder: Path) -> str:
 
 
 def _start_of(path: Path) -> bytes | None:
-    """Return a file up to the size at which it is refused; None if it cannot be read."""
+    """Return a file up to the size at which it is refused, or None if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(MAX_FILE_BYTES + 1)

@@ -19,7 +19,7 @@ MIN_TIMEOUT_MS: Final = 100
 
 
 def decode_limits(node: Node, what: str, findings: Findings, of: str) -> Limits | None:
-    """Decode a map of limits; a missing limit has its default. ``of`` names the map in findings."""
+    """Decode a map of limits. A missing limit has its default. ``of`` names the map in findings."""
     map_node = mapping(node, what, findings)
     if map_node is None:
         return None

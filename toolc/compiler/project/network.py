@@ -43,7 +43,7 @@ def allow_entry(node: Node, what: str, findings: Findings) -> Destination | None
 
 
 def written_entry(node: Node) -> Destination | None:
-    """Return the destination of an entry of an allow-list; None if it is not valid."""
+    """Return the destination of an entry of an allow-list, or None if it is invalid."""
     if isinstance(node, Mapping):
         to, any_host = node.entry("to"), node.entry("any_host")
         found = written_entry(to.value) if to else None
@@ -78,7 +78,7 @@ def destination_order(each: Destination) -> tuple[str, int, str, bool]:
 
 
 def decode_network(node: Node, what: str, findings: Findings) -> NetworkSpec | None:
-    """Decode ``network``; an empty ``allow`` list allows nothing."""
+    """Decode ``network``. An empty ``allow`` list allows nothing."""
     if not isinstance(node, Mapping):
         hint = "write {allow: [api.example.com:443]}; remove 'network' if the tool needs none"
         mismatch(node, what, "a map", findings, hint)
@@ -90,12 +90,12 @@ def decode_network(node: Node, what: str, findings: Findings) -> NetworkSpec | N
 
 
 def destinations(node: Node, what: str, findings: Findings) -> tuple[Destination, ...] | None:
-    """Decode a list of destinations; duplicates are removed and the result is sorted."""
+    """Decode a list of destinations, without duplicates and sorted."""
     return _sorted(list_of(destination)(node, what, findings))
 
 
 def allow_entries(node: Node, what: str, findings: Findings) -> tuple[Destination, ...] | None:
-    """Decode an allow-list; duplicates are removed and the result is sorted."""
+    """Decode an allow-list, without duplicates and sorted."""
     return _sorted(list_of(allow_entry)(node, what, findings))
 
 

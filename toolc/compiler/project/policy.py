@@ -38,9 +38,9 @@ def decode_policy_file(document: Document, findings: Findings) -> Policy | None:
 
 
 def read_policy(path: str | Path, name: str | None = None) -> Policy:
-    """Read a file with the only key ``policy``; messages call it ``name``.
+    """Read a file with the only key ``policy``. Messages call it ``name``.
 
-    Raises ``UsageError`` for any error: part of a policy is unsafe.
+    Raises ``UsageError`` for any error, because a partial policy is unsafe.
     """
     name = name or Path(path).as_posix()
     diagnostics = Diagnostics()

@@ -180,7 +180,7 @@ def _check_code(code: str, span: Span, findings: Findings, *, turns_off: bool) -
 
 
 def _matches(pattern: str, parts: tuple[str, ...]) -> bool:
-    """Return whether a pattern matches a path or a folder above it; without a ``/`` it matches at any depth."""
+    """Return whether a pattern matches a path or a folder above it. Without a ``/``, it matches at any depth."""
     steps = pattern.split("/")
     ends = {0}  # the possible numbers of parts that the steps so far match
     for step in ["**", *steps] if len(steps) == 1 else steps:

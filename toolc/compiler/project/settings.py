@@ -21,7 +21,7 @@ _NUMBERS: Final = tuple(sorted({code.number for code in codes.ALL}))
 
 @dataclass(frozen=True, slots=True)
 class TokenBudget:
-    """The maximum number of tokens of something, and where the project file sets it; None if only a base does."""
+    """A maximum number of tokens, and its place in the project file, or None if only a base sets it."""
 
     tokens: int
     span: Span | None = field(compare=False)
@@ -93,7 +93,7 @@ def apply(diagnostics: Diagnostics, layers_of: Callable[[str], Sequence[Settings
 
 @dataclass(frozen=True, slots=True)
 class InvalidCode:
-    """Why a code in settings is invalid; ``unknown`` is true if no code has that number."""
+    """The reason why a code in settings is invalid. ``unknown`` is true if no code has that number."""
 
     message: str
     hint: str

@@ -59,10 +59,10 @@ def suppress(
 ) -> Diagnostics:
     """Return the findings that no comment suppresses, and findings about the comments themselves.
 
-    ``sources`` are the specs and project files that parsed; Python files that findings refer to are also searched
-    for comments. ``is_checked(code, path)`` returns whether the absence of a finding is meaningful: if a code is turned
-    off, or depends on other files, a comment that suppresses nothing may still be needed. A comment that is not
-    ``is_valid`` has no effect.
+    ``sources`` are the specs and project files that could be parsed. Python files that findings refer to are also
+    searched for comments. ``is_checked(code, path)`` returns whether the absence of a finding is meaningful: if a code
+    is turned off, or depends on other files, a comment that suppresses nothing may still be needed. A comment that is
+    not ``is_valid`` has no effect.
     """
     about = Diagnostics()
     files = (*sources, *_python_files(diagnostics))
@@ -127,7 +127,7 @@ def _removal(unused: Suppression, per_comment: Counter[Span]) -> Fix | None:
 
 
 def suppressions(source: SourceText, about: Diagnostics) -> Iterator[Suppression]:
-    """Yield the valid suppressions of a file; problems with comments are added to ``about``."""
+    """Yield the valid suppressions of a file. Problems with comments are added to ``about``."""
     comments = _comments(source)
     covered = _covered(source) if comments else []
     for line, match in comments:

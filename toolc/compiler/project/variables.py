@@ -59,7 +59,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class ProjectVariables:
-    """The project's variables by name; ``where`` is the path of the file that declares them, or empty.
+    """The project's variables by name. ``where`` is the path of the file that declares them, or empty.
 
     ``are_known`` is false if that file could not be read. Unknown names are not reported then.
     """
@@ -187,7 +187,7 @@ class _Replacer:
 
 
 def check_defaults(defaults: Mapping, findings: Findings) -> Mapping:
-    """Return ``defaults:`` without the keys that cannot have defaults; each such key is reported."""
+    """Return ``defaults:`` without the keys that cannot have defaults, and report these keys."""
     kept: list[MappingEntry] = []
     for entry in defaults.entries:
         if entry.key in IDENTITY:
@@ -199,7 +199,7 @@ def check_defaults(defaults: Mapping, findings: Findings) -> Mapping:
 
 
 def merge_defaults(defaults: Mapping, tool: Mapping) -> Mapping:
-    """Return the tool with missing values added from ``defaults``; every node keeps its position."""
+    """Return the tool with missing values added from ``defaults``. Every node keeps its position."""
     return _merge(defaults, tool, ())
 
 

@@ -34,7 +34,7 @@ class _TimeIsUp(BaseException):
 
 @contextmanager
 def limited_time(seconds: float | None = None) -> Iterator[None]:
-    """Limit the wall-clock time to compile each file within the context; None means ``MAX_SECONDS``."""
+    """Limit the wall-clock time to compile each file within the context. None means ``MAX_SECONDS``."""
     token = _seconds.set(MAX_SECONDS if seconds is None else seconds)
     try:
         yield

@@ -17,7 +17,7 @@ from toolc.model.json_schema import child_pointer, map_under
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How a document becomes specs. ``name`` is part of the names of secrets."""
+    """Options of an import. ``name`` is part of the names of secrets."""
 
     name: str
     choice: Choice
@@ -28,7 +28,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """An operation that is not written, why, and the place in the document that is the cause."""
+    """An operation that is left out, with the reason and the place in the document that causes it."""
 
     operation: Operation
     reason: str
@@ -37,7 +37,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generated:
-    """The text of each file by its name, the operation of each file, and the operations that are left out."""
+    """The text and the operation of each file, by file name, and the operations that are left out."""
 
     files: dict[str, str]
     operations: dict[str, Operation]
@@ -46,7 +46,7 @@ class Generated:
 
 
 def check_version(document: Document) -> None:
-    """Raise ``UsageError`` unless the document has a version of OpenAPI that can be imported."""
+    """Raise ``UsageError`` unless the OpenAPI version of the document is supported."""
     root = document.root
     version = str(root.get("openapi", root.get("swagger", "")))
     if re.fullmatch(r"3\.[012](\..*)?|2\.0", version) and ("swagger" in root) == version.startswith("2"):
@@ -62,14 +62,14 @@ def check_version(document: Document) -> None:
 
 
 def name_of(document: Document) -> str:
-    """Return a name for the import from the title of the document."""
+    """Derive a name for the import from the title of the document."""
     title = str(map_under(document.root, "info").get("title", ""))
     words = re.sub(r"'s\b|\b(?:open|rest)?\W?api\b|\b(?:official|spec|specification|swagger|the)\b", " ", title.lower())
     return re.sub(r"[^a-z0-9]+", "_", words).strip("_")[:30].strip("_") or "api"
 
 
 def generate(document: Document, options: Options, recorded: Mapping[str, str]) -> Generated:
-    """Return the files for the chosen operations. ``recorded`` are the names of the last import by operation.
+    """Return the files for the chosen operations. ``recorded`` has the tool names of the last import, by operation.
 
     Raises ``UsageError``.
     """

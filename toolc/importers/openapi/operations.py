@@ -26,7 +26,7 @@ READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One operation. ``base`` is the document that has it, and ``tokens`` lead to its place in the main document."""
+    """One operation. ``base`` is the document that contains it, and ``tokens`` is its path in the main document."""
 
     method: str
     path: str
@@ -42,20 +42,20 @@ class Operation:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """Its tags."""
+        """The tags of the operation."""
         tags = self.value.get("tags")
         return tuple(each for each in tags if isinstance(each, str) and each.strip()) if isinstance(tags, list) else ()
 
     @property
     def identity(self) -> str:
-        """Its ``operationId``, or nothing."""
+        """The ``operationId``, or an empty string."""
         identity = self.value.get("operationId")
         return identity if isinstance(identity, str) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which operations are imported: each of ``only`` and ``exclude`` is a pattern, a tag or an operation."""
+    """Which operations are imported. Each entry of ``only`` and ``exclude`` is a pattern, a tag or an operation."""
 
     only: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -114,11 +114,11 @@ def _matches(operation: Operation, pattern: str) -> bool:
 def names_of(
     found: Iterable[Operation], prefix: str, renamed: Mapping[str, str], recorded: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the name of the tool of each operation by its key.
+    """Return the tool name of each operation, by the key of the operation.
 
-    A name depends only on its operation, unless two would be the same; then the one that was ``recorded`` by the last
-    import keeps it. ``renamed`` maps generated names, operationIds or keys to the names that the user wants. Raises
-    ``UsageError`` for one that no operation has.
+    A name depends only on its operation. If two operations would get the same name, the operation that has it in
+    ``recorded``, from the last import, keeps it. ``renamed`` maps generated names, operationIds or keys to the names
+    that the user wants. Raises ``UsageError`` if ``renamed`` has an entry that fits no operation.
     """
     names: dict[str, str] = {}
     unused = {*renamed}

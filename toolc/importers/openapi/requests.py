@@ -1,4 +1,4 @@
-"""The request of an operation: its parameters and its body, with the styles of OpenAPI."""
+"""Convert the parameters and the body of an operation to keys of ``backend.http``, with the styles of OpenAPI."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Arguments:
         self._declared: dict[str, tuple[Change, bool]] = {}
 
     def add(self, wire: str, place: str, schema: Change, *, is_required: bool) -> str:
-        """Declare an argument for the name ``wire`` in the request, and return the name of the argument."""
+        """Declare an argument that is sent as ``wire``, and return its name."""
         name = re.sub(r"[^A-Za-z0-9_]+", "_", wire).strip("_")[:56] or place
         name = f"_{name}" if name[0].isdigit() else name
         if name in RESERVED | WORDS or name in self._declared:
@@ -66,7 +66,7 @@ class Arguments:
 class Request:
     """The request of one operation, as keys of ``backend.http``.
 
-    ``keys`` are places and names in lower case that authentication uses, so that they are not arguments.
+    ``keys`` has the places and lower-case names that authentication uses. They do not become arguments.
     """
 
     def __init__(self, document: Document, keys: frozenset[tuple[str, str]] = frozenset()) -> None:
@@ -84,7 +84,7 @@ class Request:
         self.http.setdefault(key, {})[name] = value
 
     def parameter(self, parameter: JsonObject, base: str, path: str) -> str:
-        """Add a parameter, and return the path, with its template if it is in the path. Raises ``LeftOutError``."""
+        """Add a parameter. Return the path, with the template of a path parameter inserted. Raises ``LeftOutError``."""
         name, place = parameter.get("name"), parameter.get("in")
         if not isinstance(name, str) or not isinstance(place, str) or place not in PLACES:
             raise LeftOutError(f"the place {str(place)[:40]!r} of a parameter is not supported")
@@ -107,7 +107,7 @@ class Request:
         return path
 
     def _schema_of(self, parameter: JsonObject, base: str) -> tuple[JsonValue, str | None]:
-        """Return the schema of a parameter, and its media type if it is written as such a document."""
+        """Return the schema of a parameter, and its media type if it has ``content``."""
         content = parameter.get("content")
         if isinstance(content, dict) and content:
             media_type, media = next(iter(content.items()))
@@ -116,7 +116,7 @@ class Request:
         return parameter.get("schema", {key: each for key, each in parameter.items() if key != "required"}), None
 
     def _styled(self, parameter: JsonObject, schema: JsonValue, base: str, place: str, argument: str) -> JsonValue:
-        """Return the value of a field, without a style if the default of toolc means the same."""
+        """Return the value of a field. The style is left out if it equals the default of toolc."""
         style, is_exploded = _style_of(parameter, place)
         types = self._types(schema, base)
         is_plain = types <= _SCALARS or (types <= {*_SCALARS, "array"} and place == "query" and is_exploded)
@@ -133,7 +133,7 @@ class Request:
         return value | ({"allow_reserved": True} if is_kept else {})
 
     def _types(self, schema: JsonValue, base: str) -> frozenset[str]:
-        """Return the types of a value, or nothing if they are not known."""
+        """Return the types of a value, or an empty set if they are unknown."""
         inner, inner_base = self._document.object_at(schema, base)
         for key in ("anyOf", "oneOf", "allOf"):
             if isinstance(parts := inner.get(key), list):
@@ -149,7 +149,7 @@ class Request:
         )
 
     def add_body(self, body: JsonObject, base: str) -> None:
-        """Add the body of a request in the media type that toolc supports best. Raises ``LeftOutError``."""
+        """Add the request body in the media type that toolc supports best. Raises ``LeftOutError``."""
         content = body.get("content")
         if not isinstance(content, dict) or not content:
             return
@@ -271,7 +271,7 @@ def _style_of(parameter: JsonObject, place: str) -> tuple[str, bool]:
 
 
 def _joined(style: str, types: frozenset[str], argument: str, *, explode: bool) -> str:
-    """Return the template of a field with a style in a multipart form, whose parts have no escapes."""
+    """Return the template of a multipart field with a style. Parts of multipart forms are not escaped."""
     if style not in _SEPARATORS or not types <= {*_SCALARS, "array"}:
         raise LeftOutError(f"the style {style[:20]!r} of an object in a multipart form is not supported")
     return _template(argument, f' | join("{_SEPARATORS[style]}")' if "array" in types and not explode else "")

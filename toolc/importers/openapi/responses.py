@@ -1,4 +1,4 @@
-"""The responses of an operation: how they are read, retried and turned into pages."""
+"""Convert the responses of an operation to result format, retries and pagination."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Response:
 
 
 def read_responses(document: Document, value: JsonObject, operation: Operation) -> Response:
-    """Return what the declared responses of an operation say about its result."""
+    """Return the keys of a spec that follow from the declared responses of an operation."""
     responses = map_under(value, "responses")
     http: JsonObject = {}
     kinds: JsonObject = {status: _KINDS[status] for status in sorted(responses) if status in _KINDS}
@@ -83,7 +83,7 @@ def _page(document: Document, schema: JsonValue, base: str) -> tuple[JsonObject,
 def _pagination(
     document: Document, value: JsonObject, operation: Operation, response: JsonObject, schema: JsonValue, base: str
 ) -> JsonObject:
-    """Return how the pages of a list are requested, if the document is unambiguous."""
+    """Return the pagination of an operation, if the document describes it unambiguously."""
     page, page_base = _page(document, schema, base)
     properties = map_under(page, "properties")
     lists = [

@@ -1,4 +1,4 @@
-"""Convert the schemas of OpenAPI 3.0, 3.1 and Swagger 2 to JSON Schema 2020-12 as toolc checks it."""
+"""Convert the schemas of OpenAPI 3.0, 3.1 and Swagger 2 to the JSON Schema 2020-12 that toolc accepts."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _is_usable(pattern: str) -> bool:
 
 
 class Schemas:
-    """Converts the schemas of one tool for requests or for responses. ``finish`` adds what they refer to."""
+    """Converts the schemas of one tool, for requests or for responses. ``finish`` adds the referenced definitions."""
 
     def __init__(self, document: Document, *, is_request: bool, depth: int | None = None) -> None:
         self._document = document
@@ -123,7 +123,10 @@ class Schemas:
         return self._nullable(value, found)
 
     def finish(self, root: JsonObject) -> JsonObject:
-        """Return ``root`` with ``$defs``, without those that are used once or are short. Raises as ``convert``."""
+        """Return ``root`` with ``$defs``.
+
+        Definitions that are short or used once are inlined. Raises like ``convert``.
+        """
         while self._pending:
             name, value, base, self._level = self._pending.pop()
             self._definitions[name] = self.convert(value, base)
@@ -146,7 +149,7 @@ class Schemas:
         return root | ({"$defs": shown} if shown else {})
 
     def merged(self, value: JsonObject, base: str, depth: int = 0) -> tuple[JsonObject, str]:
-        """Return a schema with the properties of its ``allOf``, if all parts are plain objects."""
+        """Return a schema with the properties of its ``allOf`` merged, if all parts are plain objects."""
         parts = value.get("allOf")
         if not isinstance(parts, list) or not parts or depth > 8:
             return value, base
@@ -171,7 +174,7 @@ class Schemas:
         return {"type": "object", **rest, "properties": properties, "required": names}, base
 
     def is_hidden(self, value: JsonValue, base: str) -> bool:
-        """Return whether a property belongs only to the other direction."""
+        """Return whether a property exists only in the other direction (request or response)."""
         if not isinstance(value, dict):
             return False
         return value.get(self._hidden) is True or self._document.object_at(value, base)[0].get(self._hidden) is True
@@ -244,7 +247,7 @@ class Schemas:
 
 
 def converted(document: Document, *, is_request: bool, build: Callable[[Schemas], JsonObject]) -> JsonObject:
-    """Return what ``build`` makes, with as many levels of references as fit. Raises ``LeftOutError``."""
+    """Return the result of ``build`` with the deepest level of references that fits. Raises ``LeftOutError``."""
     for depth in (None, 4, 3, 2, 1, 0):
         schemas = Schemas(document, is_request=is_request, depth=depth)
         try:
@@ -267,7 +270,7 @@ def _choices(value: JsonObject, types: list[JsonValue]) -> JsonObject:
 
 
 def _examples(value: JsonObject, found: JsonObject, *, is_request: bool) -> JsonObject:
-    """Return the first example of a scalar, and its default as text, because a default would be sent."""
+    """Return the first example of a scalar and its default, as text. A ``default`` in the spec would always be sent."""
     result: JsonObject = {}
     listed = value.get("examples")
     example = value.get("example", listed[0] if isinstance(listed, list) and listed else None)
@@ -295,12 +298,15 @@ def _is_inexact(value: JsonValue) -> bool:
 
 
 def one_line(value: JsonValue, length: int) -> str:
-    """Return a text on one line, without characters of no width, which specs refuse and copied text often has."""
+    """Return a text on one line without zero-width characters, which are common in copied text and invalid in specs."""
     return shorten(" ".join(_NO_WIDTH.sub("", value).split()), length) if isinstance(value, str) else ""
 
 
 def _with_reference(value: JsonObject) -> JsonObject:
-    """Return a reference instead of an ``allOf`` of only one, beside which are texts. Merging it could never end."""
+    """Replace an ``allOf`` that has one reference, with texts beside it, by the reference.
+
+    Merging it might not terminate.
+    """
     parts = value.get("allOf")
     found: JsonObject = {key: each for key, each in value.items() if key != "allOf"}
     for part in parts if isinstance(parts, list) else []:
@@ -318,7 +324,7 @@ def _references(schema: JsonValue) -> Iterator[str]:
 
 
 def _inline(value: JsonObject, inlined: Mapping[str, JsonObject]) -> JsonObject:
-    """Return a schema with the definitions ``inlined`` instead of references to them."""
+    """Return a schema in which the definitions ``inlined`` replace the references to them."""
     reference = value.get("$ref")
     name = reference.removeprefix("#/$defs/") if isinstance(reference, str) else ""
     if name in inlined:

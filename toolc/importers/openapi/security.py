@@ -1,4 +1,4 @@
-"""The authentication of an operation: its security schemes as ``auth``, fields and secrets."""
+"""Convert the security schemes of an operation to ``auth``, fields and secrets."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _AUTHORIZATION: Final = _TOKENS | {"basic"}
 
 
 class Security(NamedTuple):
-    """``auth``, the names of the secrets, and each key by its place and name.
+    """The authentication of a request: ``auth``, the names of the secrets, and each API key by place and name.
 
-    A key is a template if it is a field of the request, and an empty text if ``auth`` sends it.
+    A key that is a field of the request has a template. A key that ``auth`` sends has an empty string.
     """
 
     auth: JsonObject
@@ -26,7 +26,7 @@ class Security(NamedTuple):
 
 
 def read_security(operation: JsonObject, document: Document, name: str) -> Security:
-    """Return the authentication of an operation. ``name`` is the one of the import.
+    """Return the authentication of an operation. ``name`` is the name of the import.
 
     Raises ``LeftOutError`` if no alternative can be expressed.
     """
@@ -68,7 +68,7 @@ def _combined(schemes: list[tuple[str, JsonObject, JsonValue]], name: str) -> Se
 
 
 def _auth(scheme: JsonObject, scopes: JsonValue, secret: str) -> tuple[JsonObject, list[str]]:
-    """Return ``auth`` for a scheme, which is empty for a cookie, and the secrets that it uses."""
+    """Return ``auth`` for a scheme (empty for a cookie) and the secrets that it uses."""
     kind, value = scheme.get("type"), f"{{{{ secrets.{secret} }}}}"
     http = str(scheme.get("scheme", "basic" if kind == "basic" else "")).lower()
     if kind == "apiKey" and scheme.get("in") in ("header", "query"):

@@ -1,4 +1,4 @@
-"""The server of an operation, which is the start of its URL."""
+"""Choose the server of an operation, with which its URL starts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from toolc.model.json_schema import JsonObject, JsonValue, list_under, map_under
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Which server to use: ``url`` instead of those of the document, and values of the variables in their URLs."""
+    """The choice of a server: a ``url`` that replaces the document's servers, and values for variables in URLs."""
 
     url: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
 def server_url(document: Document, operation: Operation, chosen: Server) -> str:
-    """Return the URL of the server without a ``/`` at its end. Raises ``LeftOutError`` and ``UsageError``."""
+    """Return the URL of the server without a trailing ``/``. Raises ``LeftOutError`` and ``UsageError``."""
     url, root = chosen.url, document.root
     if not url and "swagger" in root:
         schemes = texts_of(operation.value.get("schemes", root.get("schemes"))) or ["https"]
@@ -46,7 +46,7 @@ def server_url(document: Document, operation: Operation, chosen: Server) -> str:
 
 
 def check_variables(document: Document, variables: Mapping[str, str]) -> None:
-    """Raise ``UsageError`` for a variable that no server of the document has, or a value that it does not list."""
+    """Raise ``UsageError`` for a variable that no server declares, or a value that its ``enum`` does not contain."""
     found: JsonObject = {}
     items = [each for each in map_under(document.root, "paths").values() if isinstance(each, dict)]
     operations = [each for item in items for each in item.values() if isinstance(each, dict)]
@@ -62,7 +62,7 @@ def check_variables(document: Document, variables: Mapping[str, str]) -> None:
 
 
 def texts_of(value: JsonValue) -> list[str]:
-    """Return the texts in a list."""
+    """Return the strings in a list."""
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 

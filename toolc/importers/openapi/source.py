@@ -1,4 +1,4 @@
-"""Read an OpenAPI document, follow its references, and find the line of a place in it."""
+"""Read an OpenAPI document, resolve its references, and find the line of a place in it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Fetch = Callable[[str], bytes]
 
 
 class LeftOutError(Exception):
-    """Raised if an operation cannot be expressed. ``tokens`` lead to the cause, if it is in the document."""
+    """An operation cannot be expressed as a spec. ``tokens`` is the path of the cause, if it is in the document."""
 
     def __init__(self, reason: str, *tokens: str | int) -> None:
         super().__init__(reason)
@@ -41,7 +41,7 @@ class LeftOutError(Exception):
 
 
 class Target(NamedTuple):
-    """What a reference leads to: the value, the document that has it, and an identity of the place."""
+    """The target of a reference: the value, the document that contains it, and an identity of the place."""
 
     value: JsonValue
     base: str
@@ -49,7 +49,7 @@ class Target(NamedTuple):
 
 
 class _Loader(yaml.CSafeLoader):
-    """Reads YAML with the core schema of YAML 1.2, and reads keys as text."""
+    """Reads YAML with the core schema of YAML 1.2. Keys are always text."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  declared by the base class
 
@@ -82,7 +82,7 @@ def _json_or_yaml(data: bytes) -> JsonValue:
 
 
 def parse(data: bytes, name: str) -> JsonObject:
-    """Return the document with the contents ``data``, JSON or YAML. Raises ``UsageError``."""
+    """Parse ``data`` as JSON or YAML. Raises ``UsageError``."""
     if len(data) > MAX_DOCUMENT:
         raise UsageError(f"{name} is larger than {render_size(MAX_DOCUMENT)}")
     try:
@@ -96,7 +96,7 @@ def parse(data: bytes, name: str) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The document ``root`` at ``base``, a URL or path, and the documents to which it refers, by URL or path."""
+    """The document ``root`` at ``base``, a URL or path, and the documents that it refers to, by URL or path."""
 
     root: JsonObject
     base: str
@@ -106,11 +106,11 @@ class Document:
 
     @classmethod
     def of(cls, data: bytes, base: str, fetch: Fetch) -> Document:
-        """Return the document with the contents ``data``. Raises ``UsageError``."""
+        """Parse ``data`` as a document. Raises ``UsageError``."""
         return cls(parse(data, base), base, data, fetch, {})
 
     def resolve(self, value: JsonValue, base: str) -> Target:
-        """Return the object that ``value`` is or refers to. Raises ``LeftOutError``."""
+        """Return ``value``, or the object that it refers to. Raises ``LeftOutError``."""
         identity = ""
         for _ in range(_MAX_REFERENCES):
             reference = value.get("$ref") if isinstance(value, dict) else None
@@ -120,7 +120,7 @@ class Document:
         raise LeftOutError("its references are circular")
 
     def target(self, reference: str, base: str) -> Target:
-        """Return what a reference in the document ``base`` leads to. Raises ``LeftOutError``."""
+        """Return the target of a reference in the document ``base``. Raises ``LeftOutError``."""
         try:
             place, fragment = urldefrag(base + reference if reference.startswith("#") else urljoin(base, reference))
         except ValueError:
@@ -144,13 +144,13 @@ class Document:
         return Target(value, place, f"{place}#{fragment}")
 
     def object_at(self, value: JsonValue, base: str) -> tuple[JsonObject, str]:
-        """Return the map that ``value`` is or refers to, and the document that has it. Raises ``LeftOutError``."""
+        """Return the map ``value``, or the map that it refers to, with its document. Raises ``LeftOutError``."""
         target = self.resolve(value, base)
         return (target.value if isinstance(target.value, dict) else {}), target.base
 
 
 class Positions:
-    """The lines of places in a document, which is parsed for them once, if it is small enough."""
+    """The lines of places in a document. A document that is small enough is parsed once for them."""
 
     def __init__(self, document: Document) -> None:
         self._document = document

@@ -1,4 +1,4 @@
-"""The spec of an operation."""
+"""Generate the spec of an operation."""
 
 from __future__ import annotations
 
@@ -74,15 +74,15 @@ def tool_spec(document: Document, operation: Operation, tool: str, import_name: 
 
 
 def _encoded(path: str) -> str:
-    """Return a path without a fragment, which is never sent, and with other characters than those of a URL encoded."""
+    """Return a path without its fragment, which is never sent, and encode characters that URLs cannot contain."""
     parts = re.split(r"(\{[^{}]*\})", path.partition("#")[0])
     return "".join(each if index % 2 else quote(each, safe=_SAFE) for index, each in enumerate(parts))
 
 
 def _without_query(path: str) -> tuple[str, dict[str, str]]:
-    """Return a path without each ``NAME={PARAMETER}`` of a query, and these names by parameters.
+    """Remove each ``NAME={PARAMETER}`` of a query from a path. Return the path, and these names by parameter.
 
-    A path of OpenAPI has no query, but many documents declare the parameters of one like those of a path.
+    OpenAPI does not allow a query in a path, but many documents have one and declare its parameters as path parameters.
     """
     path, _, query = path.partition("?")
     pairs = dict(re.findall(r"(?:^|&)([^=&{}]+)=\{([^{}]+)\}(?=&|$)", query))
@@ -93,9 +93,9 @@ def _without_query(path: str) -> tuple[str, dict[str, str]]:
 def _parameters(
     document: Document, operation: Operation, in_query: Mapping[str, str]
 ) -> list[tuple[tuple[str | int, ...], JsonObject, str]]:
-    """Return the parameters of an operation and its path, with their places. Those of the operation win.
+    """Return the parameters of an operation and of its path, with their places. The operation's parameters win.
 
-    ``in_query`` has names in the query by the parameters that the path has there.
+    ``in_query`` has the names in the query of the path, by parameter.
     """
     found: dict[tuple[str, str], tuple[tuple[str | int, ...], JsonObject, str]] = {}
     place: tuple[str | int, ...]

@@ -26,7 +26,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Unit:
-    """A statement of the top level, or one name of an import. ``reads`` are the names that it uses, with a place.
+    """A top-level statement, or one name of an import. ``reads`` has the names that it uses, each with a place.
 
     ``origin`` is the dotted name of what it imports.
     """
@@ -40,7 +40,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """The units of a module. ``ignored`` are nodes that do not count as uses, such as decorators of frameworks."""
+    """The units of a module. Nodes in ``ignored``, such as decorators of frameworks, do not count as uses."""
 
     module: Module
     units: tuple[Unit, ...]
@@ -52,7 +52,7 @@ class Statements:
         return cls(module, tuple(_units(module, skipped)))
 
     def needed(self, names: Mapping[str, ast.AST]) -> set[Unit]:
-        """Return the units that define these names, and those that they need. Raises ``LeftOutError``."""
+        """Return the units that define these names, and the units that those need. Raises ``LeftOutError``."""
         kept: set[Unit] = set()
         self._add(kept, names)
         while more := [each for each in self.units if not each.binds and self._is_harmless(each, kept)]:
@@ -62,7 +62,7 @@ class Statements:
         return kept
 
     def text(self, kept: set[Unit], edits: Sequence[Edit], more: str) -> str:
-        """Return the code of these units, with edits, and with more code at its end."""
+        """Return the code of these units with the edits applied and the additional code appended."""
         parts = [f"# From {self.module.path}, by toolc import python: only what its tools need.", _FUTURE, ""]
         lines = [line.encode() for line in self.module.text.split("\n")]
         for edit in sorted(edits, key=lambda each: (each.node.lineno, each.node.col_offset), reverse=True):
@@ -91,7 +91,7 @@ class Statements:
                     queue += unit.reads.items()
 
     def _is_harmless(self, unit: Unit, kept: set[Unit]) -> bool:
-        """Return whether a unit is new, and uses only what is kept and other parts of packages that are kept."""
+        """Return whether a unit is not kept yet, and uses only kept names and other parts of kept packages."""
         packages = {_top(each.origin) for each in kept if each.origin}
         used = [each for each in self.units if not each.binds.isdisjoint(unit.reads)]
         return unit not in kept and all(each in kept or _top(each.origin) in packages for each in used)
@@ -136,7 +136,7 @@ def _units(module: Module, skipped: frozenset[int]) -> Iterator[Unit]:
 
 
 def _is_left_out(node: ast.stmt) -> bool:
-    """Return whether a statement is a docstring, or code that runs only if the file is started as a program."""
+    """Return whether a statement is a docstring, or code below ``if __name__ == "__main__"``."""
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant)
     return isinstance(node, ast.If) and "__name__" in {
@@ -161,7 +161,7 @@ def _bound(node: ast.stmt) -> Iterator[str]:
 
 
 def _read(node: ast.AST, skipped: frozenset[int]) -> Iterator[tuple[str, ast.AST]]:
-    """Yield the names that a statement uses when it runs. Those of type hints of functions are not used."""
+    """Yield the names that a statement uses when it runs, which excludes type hints of functions."""
     if id(node) in skipped:
         return
     if isinstance(node, ast.Name):

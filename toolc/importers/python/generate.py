@@ -34,7 +34,7 @@ def {READ}(loads, value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A function that is not imported, why, and the place in the source that is the cause."""
+    """A function that is left out, with the reason and the place in the source that causes it."""
 
     name: str
     reason: str
@@ -43,10 +43,10 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generated:
-    """The text of each file by its path, the functions that are left out, and what a person must add to specs.
+    """The text of each file by path, the functions that are left out, and what the user must add to the specs.
 
-    ``versions`` has the version of each package that the tools install, and ``places`` the
-    name and the place of the function of each spec.
+    ``versions`` has the version of each package that the tools install. ``places`` has the name and the place of the
+    function of each spec.
     """
 
     files: dict[str, str] = field(default_factory=dict)
@@ -59,8 +59,8 @@ class Generated:
 def generate(modules: Modules, path: str, function: str | None, versions: Versions, names: ToolNames) -> Generated:
     """Return the files for the tools in the file ``path``, or for one ``function``.
 
-    Each tool has its own file of code, so that it has only the packages and permissions that it needs. Raises
-    ``UsageError`` if there is no function to import.
+    Each tool gets its own code file, and so only the packages and permissions that it needs. Raises ``UsageError`` if
+    there is no function to import.
     """
     module, result = modules.module(path), Generated()
     result.left_out.extend(
@@ -90,7 +90,7 @@ def generate(modules: Modules, path: str, function: str | None, versions: Versio
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The file from which tools are imported, and how its code changes."""
+    """The file that tools are imported from, and the edits of its code."""
 
     modules: Modules
     module: Module
@@ -106,7 +106,7 @@ def _add_files(source: _Source, tool: ToolFunction, name: str, result: Generated
     text = source.statements.text(units, source.edits, "")
     needs = code_needs(source.modules, f"{name}.py", text, source.versions, tool.node)
     if f"{name}.py" in needs.files:
-        raise LeftOutError(f"its code would be {name}.py, and it imports another file of this name", tool.node)
+        raise LeftOutError(f"its code would be {name}.py, but it imports another file of this name", tool.node)
     spec, missing = _spec(tool, name, units, needs)
     result.files[f"{name}.yaml"] = f"# {tool.node.name} of {source.module.path}\n" + yaml_text(spec)
     result.files[f"{name}.py"] = source.statements.text(units, source.edits, _adapter(tool))

@@ -1,4 +1,4 @@
-"""Convert type hints, as the source writes them, to JSON Schema and to code that creates their values from JSON."""
+"""Convert type hints in source code to JSON Schema, and to code that creates their values from JSON."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ _KINDS: Final = {"enum.Enum": "enum", "enum.StrEnum": "enum", "enum.IntEnum": "e
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """The schema of a hint. ``load`` is a function, as code, or empty if the JSON value is the value itself."""
+    """The schema of a hint.
+
+    ``load`` is the code of a function that converts the JSON value, or empty if none is needed.
+    """
 
     schema: JsonObject
     load: str = ""
@@ -43,7 +46,7 @@ class Hint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Default:
-    """Whether a field or parameter has a default, and the JSON value of it, if it has one that is not null."""
+    """The default of a field or parameter: whether there is one, and its JSON value unless that is null."""
 
     exists: bool = False
     keywords: JsonObject
@@ -54,14 +57,14 @@ NO_DEFAULT: Final = Default(keywords={})
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """Reads the hints in a module. ``classes`` are those in which a hint is, to find one that contains itself."""
+    """Reads the hints in a module. ``classes`` are the classes that enclose the hint, to detect recursive classes."""
 
     modules: Modules
     module: Module
     classes: tuple[str, ...] = ()
 
     def read(self, node: ast.expr) -> Hint:
-        """Return the meaning of a hint. Raises ``LeftOutError``."""
+        """Convert a hint. Raises ``LeftOutError``."""
         match node:
             case ast.Constant(value=None):
                 return Hint({"type": "null"})
@@ -76,7 +79,7 @@ class Hints:
                 return self._generic(self._name(node), [], node)
 
     def quoted(self, text: str, node: ast.expr) -> ast.expr:
-        """Return the expression of a hint in quotes."""
+        """Return the expression in a quoted hint."""
         try:
             found = ast.parse(text, mode="eval").body
         except (SyntaxError, ValueError):
@@ -102,7 +105,7 @@ class Hints:
                 return {}
 
     def default(self, value: ast.expr | None) -> Default:
-        """Return the default of an expression, which may be ``Field(...)`` or ``field(...)``."""
+        """Return the default that an expression declares, which may be ``Field(...)`` or ``field(...)``."""
         if value is None:
             return NO_DEFAULT
         if isinstance(value, ast.Call) and self._name(value.func).rpartition(".")[2] in {"Field", "field"}:
@@ -154,7 +157,7 @@ class Hints:
         return None
 
     def _named(self, name: str, node: ast.expr) -> Hint:
-        """Return the meaning of a class or alias: of this module, of another below the folder, or of the library."""
+        """Convert a class or alias of this module, of another module below the folder, or of a library."""
         if name in _TEXTS:
             text_format, load = _TEXTS[name]
             schema: JsonObject = {"type": "string"}
@@ -177,7 +180,7 @@ class Hints:
         raise self._refused(node)
 
     def class_hint(self, node: ast.ClassDef, written: str) -> Hint:
-        """Return the meaning of a class that the source defines, which it names as ``written``."""
+        """Convert a class that the source defines. ``written`` is its name in the source."""
         kind = self._kind(node)
         if kind == "enum":
             values = [each.value for each in node.body if isinstance(each, ast.Assign)]
@@ -197,7 +200,7 @@ class Hints:
         return Hint(schema, f"lambda value: {written}(**{f'{READ}({_map(loads)}, value)' if loads else 'value'})")
 
     def fields(self, node: ast.ClassDef) -> Iterator[tuple[str, tuple[Hint, bool]]]:
-        """Yield each field of a class and of its bases with its hint, and whether it is required."""
+        """Yield each field of a class and its bases, with the hint and whether it is required."""
         for base in node.bases:
             if isinstance(parent := self.module.definitions.get(self._name(base)), ast.ClassDef):
                 yield from self.fields(parent)
@@ -215,7 +218,7 @@ class Hints:
             yield str(_literal(alias)) if alias is not None else name, (hint, is_required)
 
     def parameter(self, annotation: ast.expr, value: ast.expr | None, description: str) -> tuple[Hint, Default]:
-        """Return the hint of a field or parameter with its description and default, and the default."""
+        """Return the hint of a field or parameter, including description and default, and the default."""
         hint = self.read(annotation)
         schema = hint.schema
         if isinstance(value, ast.Call) and self._name(value.func) == "pydantic.Field":
@@ -269,7 +272,7 @@ class Hints:
 
 
 def object_schema(fields: Mapping[str, tuple[Hint, bool]]) -> JsonObject:
-    """Return the schema of an object with exactly these properties, each with whether it is required."""
+    """Return the schema of an object with exactly these properties. Each says whether it is required."""
     required: list[JsonValue] = [name for name, (_, is_required) in fields.items() if is_required]
     properties: JsonObject = {name: hint.schema for name, (hint, _) in fields.items()}
     needed: JsonObject = {"required": required} if required else {}
@@ -277,7 +280,7 @@ def object_schema(fields: Mapping[str, tuple[Hint, bool]]) -> JsonObject:
 
 
 def reading(loads: Mapping[str, str], value: str) -> str:
-    """Return code that converts the values of these names in a map."""
+    """Return code that converts the values of these keys of a dict."""
     return f"{READ}({_map(loads)}, {value})"
 
 
@@ -302,7 +305,7 @@ def _keyword(call: ast.Call, name: str) -> ast.expr | None:
 
 
 def _literal(node: ast.expr) -> JsonValue:
-    """Return the value of a constant expression, or None if it has none that JSON has."""
+    """Return the value of a constant expression, or None if it has no JSON value."""
     try:
         value: JsonValue = json.loads(json.dumps(ast.literal_eval(node)))
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):

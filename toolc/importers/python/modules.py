@@ -1,4 +1,4 @@
-"""Files of Python below a folder, as syntax trees, and what the names in them mean."""
+"""Parse the Python files below a folder, and resolve the names in them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class LeftOutError(Exception):
-    """Raised if a function cannot be a tool in a sandbox. ``node`` is the cause in its file."""
+    """A function cannot be a tool in a sandbox. ``node`` is the cause in its file."""
 
     def __init__(self, reason: str, node: ast.AST) -> None:
         super().__init__(reason)
@@ -25,16 +25,16 @@ class LeftOutError(Exception):
 
 
 def framework_of(name: str) -> str:
-    """Return the top-level module of a dotted name if it is an agent framework, otherwise an empty text."""
+    """Return the top-level module of a dotted name if it is an agent framework, otherwise an empty string."""
     top = name.partition(".")[0]
     return top if top in _FRAMEWORKS or top.startswith(("langchain_", "langgraph_")) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Module:
-    """One file. ``path`` is relative to the folder, ``imports`` has the dotted name of each imported name.
+    """One file. ``path`` is relative to the folder. ``imports`` has the dotted name of each imported name.
 
-    ``definitions`` has the last statement at the top level that defines each name.
+    ``definitions`` has the last top-level statement that defines each name.
     """
 
     path: str
@@ -45,11 +45,11 @@ class Module:
 
     @property
     def package(self) -> str:
-        """The dotted name of the package that contains the module, or an empty text."""
+        """The dotted name of the package that contains the module, or an empty string."""
         return ".".join(PurePosixPath(self.path).parent.parts)
 
     def origin(self, node: ast.AST | None) -> str:
-        """Return the dotted name of an expression such as ``t.List``, with its import resolved; otherwise nothing."""
+        """Return the dotted name of an expression such as ``t.List``, with its import resolved, or an empty string."""
         if isinstance(node, ast.Name):
             return self.imports.get(node.id, node.id)
         if isinstance(node, ast.Attribute) and (base := self.origin(node.value)):
@@ -57,13 +57,13 @@ class Module:
         return ""
 
     def written(self, node: ast.AST) -> str:
-        """Return the text of an expression, on one line."""
+        """Return the source of an expression on one line."""
         if isinstance(node, ast.Name | ast.Attribute):  # one that was in quotes has no place of its own
             return ast.unparse(node)
         return " ".join((ast.get_source_segment(self.text, node) or ast.unparse(node)).split())
 
     def absolute(self, node: ast.ImportFrom) -> str:
-        """Return the dotted name of the module from which a statement imports."""
+        """Return the dotted name of the module that a statement imports from."""
         if not node.level:
             return node.module or ""
         parents = self.package.split(".") if self.package else []
@@ -73,13 +73,13 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Modules:
-    """The modules below ``folder``, each of which is read once."""
+    """The modules below ``folder``. Each is read once."""
 
     folder: Path
     read: dict[str, Module] = field(default_factory=dict)
 
     def path_of(self, name: str) -> str | None:
-        """Return the path of a module with a dotted name, or None if it is not below the folder."""
+        """Return the path of the module with this dotted name, or None if it is not below the folder."""
         place = PurePosixPath(*name.split("."))
         for path in (f"{place}.py", f"{place}/__init__.py"):
             if name and (self.folder / path).is_file():
@@ -87,7 +87,7 @@ class Modules:
         return None
 
     def module(self, path: str) -> Module:
-        """Return the module in a file. Raises ``UsageError`` if it is not Python."""
+        """Return the module in a file. Raises ``UsageError`` if the file is not valid Python."""
         if path not in self.read:
             place = self.folder / path
             try:
@@ -104,7 +104,7 @@ class Modules:
         return self.read[path]
 
     def find(self, name: str) -> tuple[Module, str] | None:
-        """Return the module below the folder that has a dotted name, and the rest of the name."""
+        """Find the module below the folder that a dotted name starts with. Return it and the rest of the name."""
         parts = name.split(".")
         for count in range(len(parts) - 1, 0, -1):
             if path := self.path_of(".".join(parts[:count])):

@@ -1,4 +1,4 @@
-"""The files and packages that code imports."""
+"""Find the files and packages that code imports."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ Versions = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeNeeds:
-    """The modules that code imports, by path, and the version of each package."""
+    """The imports of code: the modules by path, and the version of each package."""
 
     files: Mapping[str, Module]
     packages: Mapping[str, str]
 
     @property
     def pinned(self) -> list[str]:
-        """The packages, as in ``requirements`` of a spec."""
+        """The packages in the form of ``requirements`` in a spec."""
         return [f"{package}=={version}" for package, version in sorted(self.packages.items())]
 
 
 def code_needs(modules: Modules, file: str, text: str, versions: Versions, node: ast.AST) -> CodeNeeds:
-    """Return what a file of code needs, and the files that it imports. Raises ``LeftOutError`` at ``node``."""
+    """Return the needs of a code file and of the files that it imports. Raises ``LeftOutError`` at ``node``."""
     files: dict[str, Module] = {}
     packages: dict[str, str] = {}
     queue = [(file, text)]
@@ -58,7 +58,7 @@ def _imported_names(path: str, text: str) -> Iterator[str]:
 
 
 def _local_files(modules: Modules, name: str) -> list[str]:
-    """Return the files that the import of a dotted name loads, including those of its packages."""
+    """Return the files that importing a dotted name loads, including the files of its packages."""
     parts = name.split(".")
     starts = (".".join(parts[: count + 1]) for count in range(len(parts)))
     return [path for each in starts if (path := modules.path_of(each))]

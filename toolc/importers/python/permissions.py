@@ -1,4 +1,4 @@
-"""The packages, hosts and secrets that the code of a tool uses, which are the permissions that it needs at least."""
+"""Find the packages, hosts and secrets that the code of a tool uses. These are the least permissions that it needs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _URL: Final = re.compile(r"(?i)(https?)://([a-z0-9-]+(?:\.[a-z0-9-]+)+)(?::([0-9
 
 
 def sandbox(nodes: Iterable[ast.AST], packages: Iterable[str]) -> tuple[JsonObject, list[str]]:
-    """Return ``sandbox`` of a spec, and what a person must add.
+    """Return ``sandbox`` of a spec, and what the user must add.
 
-    It allows the hosts of constant URLs, if the code can make HTTP requests, and the secrets that it reads from its
-    environment.
+    It allows the hosts of constant URLs if the code can make HTTP requests, and the secrets that the code reads from
+    its environment.
     """
     found = [*nodes]
     is_client = not _CLIENTS.isdisjoint(packages)
@@ -44,7 +44,7 @@ def _hosts(node: ast.AST) -> Iterator[str]:
 
 
 def _texts(node: ast.AST) -> Iterator[ast.Constant]:
-    """Yield the constants of code without its docstrings."""
+    """Yield the string constants of code, except docstrings."""
     for each in ast.iter_child_nodes(node):
         if isinstance(each, ast.Constant) and not isinstance(node, ast.Expr):
             yield each
@@ -52,7 +52,7 @@ def _texts(node: ast.AST) -> Iterator[ast.Constant]:
 
 
 def _variables(node: ast.AST) -> Iterator[str]:
-    """Yield the names of environment variables that code reads as ``os.environ[...]`` or with ``getenv`` or ``get``."""
+    """Yield the names of environment variables that code reads with ``os.environ[...]``, ``getenv`` or ``get``."""
     for each in ast.walk(node):
         match each:
             case ast.Subscript(value=read, slice=ast.Constant(value=str(name))) if _last(read) == "environ":

@@ -1,4 +1,4 @@
-"""The functions of a file that are tools, and what their decorators, signatures and docstrings say."""
+"""Find the functions of a file that are tools, and read their decorators, signatures and docstrings."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _REFUSED: Final[Mapping[str, JsonValue]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFunction:
-    """A function with its ``definition``, the keys of a spec without its backend.
+    """A function with its ``definition``, which has the keys of a spec except the backend.
 
-    ``loads`` is code that converts arguments from JSON, by their names. ``renamed`` has the parameters whose names a
-    spec cannot have, by their names in the spec. ``edits`` simplify its parameters.
+    ``loads`` has the code that converts each argument from JSON. ``renamed`` has the parameters whose names are
+    reserved in specs, by their names in the spec. ``edits`` simplify the parameters.
     """
 
     node: Function
@@ -44,9 +44,9 @@ class ToolFunction:
 
 
 def chosen_functions(module: Module, name: str | None) -> list[tuple[Function, ast.expr | None]]:
-    """Return each function to import and its decorator of a framework.
+    """Return each function to import, with its decorator of a framework.
 
-    Without a ``name``, these are the functions with such a decorator or, if there are none, all public ones.
+    Without a ``name``, return the functions that have such a decorator or, if there are none, all public functions.
     """
     found = [(each, _decorator(module, each)) for each in module.tree.body if isinstance(each, Function)]
     if name is not None:
@@ -58,7 +58,7 @@ def chosen_functions(module: Module, name: str | None) -> list[tuple[Function, a
 
 
 def hidden_functions(module: Module) -> Iterator[Function]:
-    """Yield the functions with a decorator of a framework that are in a class or in another function."""
+    """Yield the functions inside classes and other functions that have a decorator of a framework."""
     for node in ast.walk(module.tree):
         if isinstance(node, Function) and node not in module.tree.body and _decorator(module, node) is not None:
             yield node
@@ -72,7 +72,7 @@ def framework_decorators(module: Module) -> Iterator[Edit]:
 
 
 def tool_function(modules: Modules, module: Module, node: Function, decorator: ast.expr | None) -> ToolFunction:
-    """Return what a spec says about a function. Raises ``LeftOutError``."""
+    """Convert a function to the keys of a spec. Raises ``LeftOutError``."""
     hints = Hints(modules, module)
     said = _Decorator.of(module, decorator)
     docstring = read_docstring(ast.get_docstring(node))
@@ -102,7 +102,7 @@ def tool_function(modules: Modules, module: Module, node: Function, decorator: a
 
 
 def _free_name(name: str, fields: Mapping[str, object]) -> str:
-    """Return a name for a parameter whose own is reserved in specs."""
+    """Return a new name for a parameter whose name is reserved in specs."""
     while name in RESERVED or name in fields:
         name = f"{name}_"
     return name
@@ -118,30 +118,30 @@ class _Decorator:
 
     @classmethod
     def of(cls, module: Module, decorator: ast.expr | None) -> _Decorator:
-        """Return the arguments of a decorator. Raises ``LeftOutError`` if one has no meaning in a spec."""
+        """Return the arguments of a decorator. Raises ``LeftOutError`` if a spec cannot express one."""
         if not isinstance(decorator, ast.Call):
             return cls(module, (), {})
         named = {each.arg: each.value for each in decorator.keywords if each.arg}
         for key, value in _REFUSED.items():
             given = named.get(key)
             if given is not None and (not isinstance(given, ast.Constant) or given.value == value):
-                raise LeftOutError(f"{key}={module.written(given)[:60]} has no meaning in a spec", given)
+                raise LeftOutError(f"{key}={module.written(given)[:60]} cannot be expressed in a spec", given)
         return cls(module, decorator.args, named)
 
     @property
     def first_text(self) -> str:
-        """Its first argument, if that is a text."""
+        """The first argument, if it is a string."""
         first = self.positional[0] if self.positional else None
         return self._constant(first) if first is not None else ""
 
     def text(self, names: Sequence[str]) -> str:
-        """Return the text of the first of these arguments that it has, or an empty text."""
+        """Return the value of the first of these arguments that is present, or an empty string."""
         given = next((self.named[name] for name in names if name in self.named), None)
         return self._constant(given) if given is not None else ""
 
     @property
     def annotations(self) -> JsonObject:
-        """The annotations of MCP, in a map or in a call of ``ToolAnnotations``."""
+        """The MCP annotations, from a dict or a call of ``ToolAnnotations``."""
         match self.named.get("annotations"):
             case ast.Dict(keys=keys, values=values):
                 pairs = [
@@ -200,12 +200,12 @@ def _parameter(hints: Hints, argument: ast.arg, value: ast.expr | None, docstrin
 
 
 def _placed(argument: ast.arg) -> ast.expr:
-    """Return the hint of any value, at the place of an argument."""
+    """Return a hint that accepts any value, at the place of an argument."""
     return ast.copy_location(ast.Name("object", ast.Load()), argument)
 
 
 def _edits(module: Module, argument: ast.arg, value: ast.expr | None, default: Default) -> Iterator[Edit]:
-    """Yield what simplifies a parameter: its hint without metadata, and its default without ``Field``."""
+    """Yield the edits that simplify a parameter: a hint without metadata, and a default without ``Field``."""
     hint = argument.annotation
     if isinstance(hint, ast.Subscript) and module.origin(hint.value).rpartition(".")[2] == "Annotated":
         inner = hint.slice.elts[0] if isinstance(hint.slice, ast.Tuple) else hint.slice

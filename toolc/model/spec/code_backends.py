@@ -1,7 +1,7 @@
 """The backends that run code: ``backend.shell``, ``backend.python``, ``backend.plugin``, and host functions.
 
-See ``toolc.model.spec.tool`` for the rules. These types only represent what a spec declares; ``toolc.backends``
-runs it. The other backends are in ``toolc.model.spec.http_backend`` and ``toolc.model.spec.composed_backends``.
+See ``toolc.model.spec.tool`` for the rules. These types only represent the declarations in a spec. ``toolc.backends``
+runs them. The other backends are in ``toolc.model.spec.http_backend`` and ``toolc.model.spec.composed_backends``.
 """
 
 from collections.abc import Callable, Mapping

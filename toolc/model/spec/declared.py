@@ -41,7 +41,7 @@ class Declared(NamedTuple):
 class Text(NamedTuple):
     """What the text of a key, or of a map, says: its sentences, and an example in YAML.
 
-    ``instead_of`` maps keys of other formats to what to write instead; nothing if that is the key itself.
+    ``instead_of`` maps keys of other formats to the text to write instead, which is empty if it is the key itself.
     """
 
     sentences: str = ""
@@ -124,7 +124,7 @@ def _kind(hint: object, name: str) -> Kind:
 
 
 def _as_written(value: object, kind: Kind) -> JsonValue:
-    """Return a default as it is written in a spec; None for one that means that there is nothing."""
+    """Return a default in the form that specs use, or None if the default is the absence of a value."""
     if isinstance(value, int) and kind.form in {"duration", "size"}:
         return render_duration(value) if kind.form == "duration" else render_size(value)
     if isinstance(value, tuple):

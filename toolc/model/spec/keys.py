@@ -74,7 +74,7 @@ def choice(*options: str | int, is_fixed: bool = False) -> Kind:
 
 
 def matching(pattern: str, name: str = "", *, is_fixed: bool = False) -> Kind:
-    """Return the kind of texts that match a regular expression; ``name`` says what they are, such as "a media type".
+    """Return the kind of texts that match a regular expression. ``name`` describes them, such as "a media type".
 
     Without ``name``, a decoder of its own says what is wrong.
     """

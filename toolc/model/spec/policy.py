@@ -86,8 +86,8 @@ class ArgumentRules:
 class Policy:
     """The keys of a policy. An absent key restricts nothing.
 
-    ``path`` is the name of its file in messages. ``places`` (not compared) are the positions of the keys; that of the
-    policy has the empty key. ``build: FOLDER`` is in ``images`` for images that are built.
+    ``path`` is the name of its file in messages. ``places`` (not compared) has the position of each key. The empty key
+    has the position of the policy. ``build: FOLDER`` is in ``images`` for images that are built.
     """
 
     path: str = field(default="", metadata=keys.NO_KEY)

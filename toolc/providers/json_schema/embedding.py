@@ -30,9 +30,9 @@ _FRAGMENT: Final = "/~!$&'()*+,;=:@"
 def rebase(schema: JsonObject, at: str) -> JsonObject:
     """Return ``schema`` for a document that contains it at ``at``, a reference such as ``#/components/schemas/node``.
 
-    References then start at the root of the document, as JSON Pointers. Anchors and ``$id``, of which two schemas in
-    one document could have the same, are removed. A ``$dynamicRef`` becomes a ``$ref``, which is the same for a
-    schema without others around it.
+    References become JSON Pointers from the root of the document. Anchors and ``$id`` are removed, because two schemas
+    in one document could have the same one. A ``$dynamicRef`` becomes a ``$ref``, which has the same meaning in a
+    schema that no other schema extends.
     """
     if all(map(_DEPENDS_ON_ROOT.isdisjoint, subschemas(schema))):
         return schema

@@ -1,7 +1,7 @@
 """Compare the keywords of objects and arrays, combined schemas such as ``anyOf``, and the schemas inside them.
 
-The changes are those that a reader of both schemas sees. Other modules decide whether a change refuses a value. So a
-change without an effect may be listed, but its place and its message must be right.
+The changes are described as a reader of both schemas would see them. Other modules decide whether a change refuses a
+value. A change without an effect may therefore be listed, but its place and its message must be right.
 """
 
 from __future__ import annotations

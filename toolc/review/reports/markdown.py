@@ -1,4 +1,4 @@
-"""A difference as one comment of a pull request, the summary first. Text from specs is escaped."""
+"""Format a difference as a pull request comment, with the summary first. Text from specs is escaped."""
 
 from __future__ import annotations
 

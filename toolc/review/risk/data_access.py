@@ -37,7 +37,7 @@ _READERS: Final[dict[Expose, str]] = {
 
 @risk_rule("RSK02")
 def check_workspace(sides: Sides) -> Iterator[ToolChange]:
-    """Report a workspace that is new or writable, and changes that are committed in more cases."""
+    """Report a workspace that is new or now writable, and a transaction that now commits in more cases."""
     before, after = _mode(sides.permissions_before), _mode(sides.permissions_after)
     if POWER[after] > POWER[before]:
         by = next((steps_suffix(each) for each in sides.permissions_after.workspaces if each.value == after), "")

@@ -158,9 +158,9 @@ def check_session(sides: Sides) -> Iterator[ToolChange]:
 
 @risk_rule("RSK21")
 def check_fork_server(sides: Sides) -> Iterator[ToolChange]:
-    """Report ``lifetime: fork`` where it was not set before, unless the same calls shared a session.
+    """Report a new ``lifetime: fork``, unless the same calls shared a session before.
 
-    Report the packages that a server may import as well, because their code has its capabilities.
+    Also report new packages that a fork server may import, because their code runs with its capabilities.
     """
     before, after = sides.permissions_before.lifetimes, sides.permissions_after.lifetimes
     shared = {step for each in before if each.value == "session" for step in each.by}

@@ -68,7 +68,7 @@ class ChatApi:
         )
 
     def _calls(self, message: JsonObject) -> tuple[list[JsonObject], tuple[ToolCall, ...]]:
-        """Return the calls in two forms: the one to send back to the API, and the one to make.
+        """Return the calls in two forms: one to send back to the API, and one to make.
 
         Arguments that are not an object are not sent back, because a server would fail to parse them.
         """

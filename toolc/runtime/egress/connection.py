@@ -16,7 +16,7 @@ from toolc.runtime.egress.transport import ConnectionRequest, RefusalKind, Refus
 
 
 class EgressConnection:
-    """The state of one stream. ``addresses`` are the ones still to try, and ``socket`` is connecting.
+    """The state of one stream. ``addresses`` are still to be tried, and ``socket`` is connecting.
 
     ``transport`` is set once the server is connected.
     """

@@ -36,7 +36,7 @@ POLL_SECONDS: Final = 0.005
 
 
 def no_more(_: object) -> tuple[Event, ...]:
-    """Return no events, for a call whose last event is one of its own."""
+    """Return no events. For calls that emit their last event themselves."""
     return ()
 
 

@@ -43,7 +43,7 @@ def no_tools(name: str) -> RegisteredTool:
 class CallPipeline:
     """Calls the tools that ``find`` returns. If the tool ``owner`` calls others, this is its ``Caller``.
 
-    ``make`` makes the calls: the class ``Call``, or another that runs them elsewhere.
+    ``make`` creates a call: the class ``Call``, or a class whose calls run elsewhere.
     """
 
     def __init__(

@@ -180,6 +180,6 @@ class Call:
 
 
 def _without_unchanged(arguments: JsonObject, confirmed: BoundCall) -> JsonObject:
-    """Return the arguments of a confirmation without those that the host fills in again with the same value."""
+    """Return the arguments of a confirmation without the unchanged ones that the host fills in again."""
     filled = {each.name: confirmed.arguments[each.name] for each in confirmed.tool.caller}
     return {name: each for name, each in arguments.items() if not (name in filled and filled[name] == each)}

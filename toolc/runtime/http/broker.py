@@ -44,7 +44,7 @@ _COOKIE: Final = re.compile(r"[\x20-\x7e]{0,16384}")
 class HttpBroker:
     """The requests of one call. ``values`` are its secrets, and ``declared`` says where each may be sent.
 
-    ``wrap`` makes what reads the responses, by default for a guest.
+    ``wrap`` creates the reader of the responses. By default, it forwards them to a guest.
 
     The access token, which neither the spec nor the user provides, is added to ``redactor``.
     """
@@ -260,7 +260,7 @@ def _with_member(value: JsonValue, path: Sequence[str], member: JsonValue) -> Js
 
 
 def _compact_json(value: JsonValue) -> str:
-    """Return a cursor, or a body with one, as JSON. Raises ``RefusedError`` if it is nested too deeply."""
+    """Return a cursor, or a body that contains one, as JSON. Raises ``RefusedError`` if it is nested too deeply."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:

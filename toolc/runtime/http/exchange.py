@@ -1,4 +1,4 @@
-"""A request of the host itself: it passes through the egress broker like the requests of a sandbox.
+"""Send a request from the host itself. It passes through the egress broker like the requests of a sandbox.
 
 The broker decides which destinations are allowed, resolves names, connects, verifies certificates, and keeps the log.
 This module requests connections from it with frames, as the guest of an HTTP tool does (``toolc.guest.http``), but in

@@ -54,7 +54,7 @@ class Target:
 
     @property
     def is_private(self) -> bool:
-        """Whether others on the network cannot read the data, because of TLS or a connection to this machine."""
+        """Whether the data is unreadable for others on the network, because of TLS or a connection to this machine."""
         return self.scheme == "https" or is_loopback(self.host)
 
 
@@ -125,7 +125,7 @@ def fill_query(fields: Sequence[NamedValue], secrets: Mapping[str, str]) -> str:
 
 
 def request(method: str, target: Target, headers: Sequence[bytes], body: bytes | None, content_type: str) -> bytes:
-    """Return the bytes of a request (RFC 9112). ``headers`` are whole lines, which precede those of toolc."""
+    """Return the bytes of a request (RFC 9112). ``headers`` are complete lines, which precede toolc's own lines."""
     names = {line.partition(b":")[0].lower() for line in headers}
     lines = [f"{method} {target.path} HTTP/1.1\r\nHost: {target.authority}\r\n".encode(), *headers]
     defaults = {"Accept": "*/*", "Accept-Encoding": "gzip, deflate", "User-Agent": "toolc"}

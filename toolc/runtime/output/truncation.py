@@ -83,7 +83,8 @@ def fit_result(
 ) -> ToolResult:
     """Return the result of a tool, truncated to its output limit and, for the client of a server, to its maximum.
 
-    Data that is too long for a client is left to the text, unless the client expects it. See ``fit_to_limit``.
+    Data that is too long for a client is omitted, and only the text remains, unless the client expects data. See
+    ``fit_to_limit``.
     """
     limit = spec.sandbox.limits.output_bytes
     max_chars = served_chars and (spec.result.max_chars or served_chars)

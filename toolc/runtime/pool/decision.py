@@ -99,7 +99,7 @@ class Decision:
 
 
 def decide(state: PoolState) -> Decision:
-    """Return what to start and stop now."""
+    """Return the sandboxes to start and stop now."""
     kinds = {each.number: each for each in state.kinds}
     stop = [waiting.number for each in state.kinds for waiting in _surplus(each, state.now)]
     kinds = {number: _without(each, stop) for number, each in kinds.items()}

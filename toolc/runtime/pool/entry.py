@@ -88,7 +88,7 @@ class Entry:
 
     @property
     def memory_bytes(self) -> int:
-        """The memory that one sandbox uses: the median, the higher one of two. Importing statistics is slow."""
+        """The memory that one sandbox uses: the (upper) median, without the slow import of ``statistics``."""
         return sorted(self.memory)[len(self.memory) // 2] if self.memory else ASSUMED_BYTES
 
     def started(self, memory_bytes: int | None) -> None:

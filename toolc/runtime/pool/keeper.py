@@ -1,7 +1,7 @@
 """Start the waiting sandboxes of this process ahead, lease them to calls, and stop them.
 
 A thread, which runs only while there are sandboxes to manage, asks ``toolc.runtime.pool.decision`` what to do. Starts
-and stops run on short-lived threads, because they take long. The lock is never held during either.
+and stops run on short-lived threads, because they are slow. The lock is never held during either.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Keeper:
         self._notify()
 
     def close(self, owner: object | None = None) -> None:
-        """Stop all sandboxes, or those of ``owner``, and wait until they and their threads have ended."""
+        """Stop all sandboxes, or the sandboxes of ``owner``, and wait until they and their threads have ended."""
         while True:
             with self._lock:
                 sandboxes, used = self._removed(owner), self._used_by(owner)
@@ -233,7 +233,7 @@ class Keeper:
             loop.notify()
 
     def _step(self, loop: PoolLoop) -> LoopWait:
-        """Decide and act, and return what to wait for. The loop ends if there are no sandboxes to manage."""
+        """Decide and act. Return the next wait, or None if there are no sandboxes to manage, which ends the loop."""
         available = available_memory()
         with self._lock:
             stopped = [each for owner in _drained(self._dropped) for each in self._removed(owner)]

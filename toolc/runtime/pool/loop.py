@@ -17,7 +17,7 @@ from toolc.runtime.pool.control import ControlSocket
 
 
 class LoopWait(NamedTuple):
-    """What a loop waits for: until one of the descriptors is readable, or until a time of the monotonic clock."""
+    """A wait until one of the descriptors is readable, or until a time of the monotonic clock."""
 
     watched: list[int]
     time: float | None

@@ -54,7 +54,7 @@ With more, a model could overlook the output of the tool.
 
 
 def explain_failure(result: ToolResult, tool: ToolSpec, allow: Sequence[Destination]) -> ToolResult:
-    """If the sandbox lacked something, add to a failed ``result`` what to change in the spec."""
+    """If the sandbox lacked something, append the necessary change of the spec to a failed ``result``."""
     if result.error is None:
         return result
     text = result.text

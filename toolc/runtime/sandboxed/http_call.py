@@ -1,4 +1,4 @@
-"""The handler of the requests of an HTTP call, and the files of the workspace that it uploads."""
+"""Prepare an HTTP call: the handler of its requests, and the workspace files that it uploads."""
 
 import os
 from dataclasses import replace
@@ -25,7 +25,7 @@ def prepare_http_call(
 ) -> tuple[Plan, RequestHandler | None]:
     """Add the guest's libraries to the ``plan`` of an HTTP call. Return it with the handler of the guest's requests.
 
-    Other plans are returned unchanged, with None. Raises ``PlanError`` if the caller's URL is invalid.
+    Any other plan is returned unchanged, with None. Raises ``PlanError`` if the caller's URL is invalid.
     """
     call = plan.invocation
     if not isinstance(call, HttpCall):

@@ -1,6 +1,6 @@
-"""The results of calls that were stopped: at a limit, by cancellation, or before they started.
+"""The results of calls that were stopped at a limit, by cancellation, or before they started.
 
-Also the text for a process that did not say what it offers.
+Also the message for a process that did not describe its tools.
 """
 
 from typing import Final
@@ -50,7 +50,7 @@ def interrupted_result(outcome: Outcome, limits: Limits, timeout_ms: int | None)
 
 
 def unanswered(tool: ToolSpec, outcome: Outcome, timeout_ms: int) -> str:
-    """Return why the plugin or MCP server of ``tool`` did not say what it offers, with what it wrote to stderr."""
+    """Return why the plugin or MCP server of ``tool`` did not describe its tools, including its stderr."""
     if outcome.ending in INTERRUPTED:
         result = interrupted_result(outcome, tool.sandbox.limits, timeout_ms)
     else:

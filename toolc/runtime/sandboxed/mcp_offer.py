@@ -1,4 +1,4 @@
-"""What an MCP server offers, for ``toolc import`` and ``toolc lock --refresh``."""
+"""Ask an MCP server for its tools, for ``toolc import``, ``toolc lock --refresh`` and ``toolc serve --locked``."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class ServerChanges(NamedTuple):
     added: list[str]
 
     def sentences(self) -> list[str]:
-        """Return what differs, for logs."""
+        """Return the differences as sentences for a log."""
         return [*(f"the tool {name!r} is not offered: {reason}" for name, reason in self.changed.items()), *self.added]
 
 
 def server_changes(tools: Iterable[ToolSpec], options: CallOptions) -> ServerChanges:
-    """Ask the MCP servers of ``tools`` what they offer now. A server that cannot be asked counts as changed."""
+    """Ask the MCP servers of ``tools`` for their current tools. A server that cannot be asked counts as changed."""
     changes = ServerChanges({}, [])
     servers: dict[tuple[McpServerSpec, SandboxSpec], list[tuple[ToolSpec, McpBackend]]] = {}
     for tool in tools:
@@ -59,17 +59,17 @@ def server_changes(tools: Iterable[ToolSpec], options: CallOptions) -> ServerCha
                 changes.changed[tool.name] = printable(reason)
         known = {backend.tool for _, backend in pinned}
         changes.added.extend(
-            f"the MCP server {server.name!r} has another tool, which no spec has: {printable(name)}"
+            f"the MCP server {server.name!r} has a new tool, which no spec contains: {printable(name)}"
             for name in sorted({str(each.get("name")) for each in offered} - known)
         )
     return changes
 
 
 def ask_server(tool: ToolSpec, options: CallOptions) -> Offer:
-    """Start the MCP server of ``tool`` in its sandbox, or connect to its URL, and return what it offers.
+    """Start the MCP server of ``tool`` in its sandbox, or connect to its URL, and return its offer.
 
-    If there is no workspace, it has an empty folder. Raises ``UsageError`` if it does not answer as a server does, and
-    ``InfrastructureError``.
+    If there is no workspace, it has an empty folder. Raises ``UsageError`` if it does not answer like an MCP server,
+    and ``InfrastructureError``.
     """
     with TemporaryDirectory() as empty:
         if tool.sandbox.workspace != "none":
@@ -98,6 +98,6 @@ def _ask(tool: ToolSpec, options: CallOptions) -> Offer:
         except EndedError as error:
             who = shlex.join(backend.server.command) or f"the server {backend.server.name}"
             reason = unanswered(tool, error.outcome, timeout_ms)
-            raise UsageError(f"{who} did not say what it offers: {reason}") from None
+            raise UsageError(f"{who} did not describe its tools: {reason}") from None
         finally:
             server.close()

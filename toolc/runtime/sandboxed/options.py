@@ -1,4 +1,4 @@
-"""The options that the caller of a tool chooses, and the sandbox profile derived from them and the spec."""
+"""The options of a caller, and the sandbox profile that follows from them and the spec."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Shape the text of a result with ``result.select`` and ``result.template``, which a function of the guest evaluates.
+"""Shape the text of a result with ``result.select`` and ``result.template``, in the guest.
 
-A template of a spec must not run on the host, so the shaping is a call of its own in a sandbox.
+A template of a spec must not run on the host, so the shaping is a separate call in a sandbox.
 """
 
 from dataclasses import replace

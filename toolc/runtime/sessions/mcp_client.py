@@ -1,6 +1,6 @@
-"""A connection of the official SDK's client to an MCP server, over the messages of our own transport.
+"""Connect the official SDK's client to an MCP server, over toolc's own transport.
 
-All connections of a process share one event loop, which has a thread of its own. Their methods are for other threads.
+All connections of a process share one event loop on a separate thread. Call their methods on other threads.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ LOOP: Final = _Loop()
 
 
 class _Stream(AbstractAsyncContextManager["_Stream"]):
-    """The streams of the SDK in both directions. The owner of the server closes it."""
+    """The SDK's streams in both directions. The owner of the server closes them."""
 
     def __init__(self, messages: Messages, send: Send) -> None:
         self._messages = messages
@@ -111,21 +111,21 @@ class _Session(ClientSession):
 
 
 class Offer(NamedTuple):
-    """What an MCP server offers: the definitions of its tools, and the names of other capabilities."""
+    """The offer of an MCP server: the definitions of its tools, and the names of its other capabilities."""
 
     tools: tuple[JsonObject, ...]
     others: tuple[str, ...]
 
 
 class ChangedError(Exception):
-    """The server does not define a tool as it was reviewed. ``str(error)`` says what differs."""
+    """The server's definition of a tool differs from the reviewed one. ``str(error)`` is the difference."""
 
 
 class McpClient:
-    """A client of one server. ``messages`` are those of the server, and ``send`` sends one to it.
+    """A client of one server. ``messages`` yields the server's messages, and ``send`` sends a message to it.
 
-    It declares only elicitation. So the SDK refuses requests for sampling and roots with an error. ``has_sent_call`` is
-    whether the last call was sent to the server.
+    It declares only elicitation, so the SDK refuses requests for sampling and roots with an error. ``has_sent_call``
+    says whether the last call was sent to the server.
     """
 
     def __init__(self, messages: Messages, send: Send) -> None:
@@ -141,20 +141,21 @@ class McpClient:
         LOOP.get().call_soon_threadsafe(self._is_closed.set)
 
     def offer(self) -> Future[Offer]:
-        """Return what the server offers."""
+        """Ask the server for its tools and capabilities."""
         return LOOP.submit(self._offer())
 
     def call_tool(self, call: McpCall, on_progress: OnProgress, ask: OnQuestion | None) -> Future[JsonObject]:
-        """Return the result of a call as the server sends it. Without ``ask``, questions of the server are refused.
+        """Call a tool and return the result unchanged. Without ``ask``, questions of the server are refused.
 
-        If the server does not define the tool as it was reviewed, the call is not sent, and ``ChangedError`` is raised.
+        If the server's definition of the tool differs from the reviewed one, the call is not sent, and ``ChangedError``
+        is raised.
         """
         self._ask = ask
         self.has_sent_call = False
         return LOOP.submit(self._call_tool(call, on_progress))
 
     def read_resource(self, uri: str) -> Future[JsonObject]:
-        """Return the contents of a resource as the server sends them."""
+        """Return the contents of a resource unchanged."""
         return LOOP.submit(self._request(types.ReadResourceRequest(params=types.ReadResourceRequestParams(uri=uri))))
 
     async def _run(self) -> None:
@@ -186,7 +187,7 @@ class McpClient:
         return Offer(tuple(tools), tuple(name for name in ("resources", "prompts") if getattr(capabilities, name)))
 
     async def _list_tools(self) -> list[JsonObject]:
-        """Return the definitions of all tools, on all pages, as the server sends them."""
+        """Return the definitions of all tools, from all pages, unchanged."""
         tools: list[JsonObject] = []
         cursor: str | None = None
         size = 0
@@ -227,7 +228,7 @@ class McpClient:
 
 
 async def _shake_hands(session: ClientSession) -> None:
-    """Agree on a revision of the protocol: up to 2025-11-25, or 2026-07-28 if the server has no other."""
+    """Negotiate a revision of the protocol: up to 2025-11-25, or 2026-07-28 if the server supports no other."""
     try:
         await session.initialize()
     except MCPError as error:

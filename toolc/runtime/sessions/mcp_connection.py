@@ -1,4 +1,4 @@
-"""How the client of an MCP server is connected: ``McpConnection``, and the one to a program in a sandbox."""
+"""Connections to MCP servers: the protocol ``McpConnection``, and the connection to a program in a sandbox."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class McpConnection(Protocol):
 
     @property
     def has_ended(self) -> bool:
-        """Whether no further message can be sent."""
+        """Whether the connection has ended, so that no message can be sent."""
 
     @property
     def has_expired(self) -> bool:
-        """Whether the server has forgotten the session, so that a new connection can go on."""
+        """Whether the server has forgotten the session. A new connection can then continue."""
 
     @property
     def details(self) -> JsonObject:
@@ -51,10 +51,10 @@ class McpConnection(Protocol):
         """Send a message of the client."""
 
     def begin_call(self, on_attempt: OnAttempt) -> None:
-        """Forget the connections and the log of the calls before."""
+        """Forget the network connections and the log of earlier calls."""
 
     def attempts(self) -> tuple[ConnectionAttempt, ...]:
-        """Return the connections that the call has made to the network."""
+        """Return the network connections of the call."""
 
     def log(self) -> Capture:
         """Return what the server has written to stderr."""
@@ -67,7 +67,7 @@ class McpConnection(Protocol):
 
 
 class SandboxConnection(SandboxThread):
-    """A server that is the process of an open sandbox: each message is a line of its stdin or stdout."""
+    """A server that is the process of an open sandbox. Each message is a line of its stdin or stdout."""
 
     has_expired = False
 
@@ -104,7 +104,7 @@ class SandboxConnection(SandboxThread):
                 self.flush()
 
     async def send(self, item: SessionMessage) -> None:
-        """Write a message to the stdin of the server. What it has not read yet waits in memory.
+        """Write a message to the stdin of the server. Unread data waits in memory.
 
         An answer is dropped if the server has not read much before it: it may ask for ever, and read nothing.
         """
@@ -114,7 +114,10 @@ class SandboxConnection(SandboxThread):
                 self.flush()
 
     def begin_call(self, on_attempt: OnAttempt) -> None:
-        """Forget what belongs to the calls before. What the server wrote at its start belongs to the first call."""
+        """Forget the connections and the log of earlier calls.
+
+        Output at the start of the server belongs to the first call.
+        """
         with self._lock:
             if not self._is_new:
                 self._log.forget()
@@ -129,13 +132,13 @@ class SandboxConnection(SandboxThread):
             return self._log.capture()
 
     def end(self) -> Outcome | None:
-        """Return how the server has ended. See ``McpConnection``."""
+        """Return the reason why the server has ended. See ``McpConnection``."""
         if isinstance(self._ended, InfrastructureError):
             raise self._ended
         return self._ended
 
     def _take(self) -> tuple[bytes, Outcome | None]:
-        """Return the new output of the server, and how it has ended, if that was all. Let it write more."""
+        """Return the new output of the server and, after the last output, how the server ended. Let it write more."""
         with self._lock:
             if self._outcome is None:
                 self.check_running()

@@ -1,7 +1,7 @@
-"""An MCP server at a URL, over streamable HTTP: each message to it is a request, whose response has its messages.
+"""Connect to an MCP server at a URL over streamable HTTP. Its messages arrive in the responses to requests.
 
-Requests go through the egress broker like those of HTTP tools. Each has a thread of its own, because a response may
-stay open while the server asks something. A response that ends early is resumed if its events have ids.
+Requests go through the egress broker like those of HTTP tools. Each request has its own thread, because a response may
+stay open while the server asks a question. A response that ends early is resumed if its events have ids.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _STATELESS: Final = "2026"
 
 
 class UnreachableError(Exception):
-    """The server was not reached, or refused a request."""
+    """The server could not be reached, or refused a request."""
 
     def __init__(self, kind: ErrorKind, message: str) -> None:
         super().__init__(message)
@@ -84,7 +84,7 @@ class ExpiredError(UnreachableError):
 
 @dataclass(slots=True)
 class _Answer:
-    """The state of one request: whether its answer has arrived, and where its response can be resumed."""
+    """The state of one request: whether its answer has arrived, and the event from which its response can resume."""
 
     request_id: object = None
     is_complete: bool = False
@@ -130,7 +130,7 @@ class HttpConnection:
                 yield message
 
     async def send(self, item: SessionMessage) -> None:
-        """Send a message. Wait until the server has accepted it, unless it is a request."""
+        """Send a message. Unless it is a request, wait until the server has accepted it."""
         message = item.message
         if isinstance(message, JSONRPCRequest):
             self._start(item, message.id)
@@ -139,7 +139,7 @@ class HttpConnection:
                 await asyncio.wrap_future(self._start(item, None))
 
     def begin_call(self, on_attempt: OnAttempt) -> None:
-        """Forget the connections of the calls before."""
+        """Forget the network connections of earlier calls."""
         self._on_attempt = on_attempt
         self._brokers.clear()
 
@@ -148,11 +148,11 @@ class HttpConnection:
         return tuple(attempt for each in [*self._brokers] for attempt in each.attempts())
 
     def log(self) -> Capture:
-        """Return nothing: the log of the server stays there."""
+        """Return an empty log, because the server keeps its own."""
         return Capture()
 
     def end(self) -> Outcome | None:
-        """Return why a request has failed."""
+        """Return the reason why a request failed."""
         match self._failure:
             case None:
                 return None
@@ -224,7 +224,7 @@ class HttpConnection:
         LOOP.submit(self._received.aclose())
 
     def _exchange(self, method: Method, headers: Mapping[str, str], body: str | None, answer: _Answer) -> None:
-        """Send one request, with an access token if the spec asks for one, and read its response."""
+        """Send one request, with an access token if the spec requires one, and read the response."""
         own = {"Accept": f"{JSON_TYPE}, text/event-stream", "Accept-Encoding": "identity", **headers}
         own |= {_SESSION: self._session_id} if self._session_id else {}
         endpoint = self._endpoint

@@ -1,6 +1,6 @@
-"""The output of an MCP server as messages, one JSON object per line, within limits that are checked before parsing.
+"""Split the output of an MCP server into messages, one JSON object per line. Limits are checked before parsing.
 
-The server is not trusted. Other lines are ignored, because many servers write logs to stdout.
+The server is not trusted. Lines that are not messages are ignored, because many servers write logs to stdout.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A thread of the connection receives the bytes of the server, and the event loop of all clients parses them and runs the
 client (see ``toolc.runtime.sessions.mcp_client``). The caller's thread waits for the answer. Before each call, the
-server must define the tool as it was reviewed.
+server's definition of the tool must equal the reviewed one.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _CRASHES: Final = (MCPError, ValidationError, ServerError, RuntimeError, Cancell
 class McpServer:
     """The calls of one MCP server, in a sandbox or at a URL.
 
-    ``connection`` leads to the server. The descriptor ``wake`` is readable after an answer, a report or a question.
+    ``connection`` carries the messages. The descriptor ``wake`` is readable after an answer, a report or a question.
     ``limit_bytes`` is the maximum size of an answer.
     """
 
@@ -100,7 +100,7 @@ class McpServer:
         return waiting.outcome("answered", reply=json.dumps(result).encode())
 
     def offer(self, call: SessionCall) -> Offer:
-        """Return what the server offers. Raises ``EndedError``."""
+        """Ask the server for its tools and capabilities. Raises ``EndedError``."""
         waiting = _Waiting(self, call, ProgressReporter(0, self._redactor, call.on_progress))
         try:
             return waiting.result(self._client.offer())
@@ -125,7 +125,7 @@ class McpServer:
         self.connection.close()
 
     def _result(self, call: McpCall, waiting: _Waiting) -> JsonObject:
-        """Return the result of a call. If the server has forgotten the session before the call, connect again."""
+        """Return the result of a call. If the server forgot the session before the call, connect again."""
         try:
             return waiting.answer(self._client, call)
         except EndedError:
@@ -138,7 +138,7 @@ class McpServer:
         return waiting.answer(self._client, call)
 
     def _follow_links(self, result: JsonObject, waiting: _Waiting) -> None:
-        """Replace links to resources of the server by their contents. A link that cannot be read remains."""
+        """Replace links to resources of the server with their contents. A link that cannot be read remains."""
         content = result.get("content")
         blocks = [each for each in content if isinstance(each, dict)] if isinstance(content, list) else []
         for link in [each for each in blocks if each.get("type") == "resource_link"][:MAX_LINKS]:
@@ -150,11 +150,11 @@ class McpServer:
 
 
 class AnsweredError(Exception):
-    """The server answered a request with an error, and goes on."""
+    """The server answered a request with an error and continues to run."""
 
 
 class _Waiting:
-    """The wait of one call for its server: until the answer, the deadline, a cancellation or the server's end."""
+    """Waits for the answer to one call, until the deadline, a cancellation or the end of the server."""
 
     def __init__(self, server: McpServer, call: SessionCall, updates: ProgressReporter) -> None:
         self._server = server
@@ -226,7 +226,7 @@ class _Waiting:
         self._report()
 
     def _answer(self, message: str, form: JsonObject, answer: Future[JsonObject | None]) -> None:
-        """Ask a question of the server. The time until its answer does not count towards the timeout."""
+        """Ask a question on behalf of the server. The time until the answer does not count towards the timeout."""
         asked = monotonic()
         if answer.set_running_or_notify_cancel():  # the server may have cancelled its question
             answer.set_result(self._call.ask(message, form) if self._call.ask else None)
@@ -237,7 +237,7 @@ class _Waiting:
             self._reports.get()()
 
     def _failed(self, error: BaseException) -> Exception:
-        """Return the error for a request that failed: with an answer, or because the server has ended."""
+        """Return the error for a failed request, which either got an error answer or was ended with the server."""
         if isinstance(error, MCPError) and not self._server.connection.has_ended:
             return AnsweredError(f"error {error.code}: {error.error.message}")
         if isinstance(error, ServerError):

@@ -51,7 +51,7 @@ _Key: TypeAlias = tuple[str, str, tuple[str, ...], Hashable]
 
 
 class _Session:
-    """The calls of one sandbox, and the sandbox while it runs. ``calls`` counts those that use it or wait for it."""
+    """The calls of one sandbox, and the sandbox while it runs. ``calls`` counts the calls that use or await it."""
 
     def __init__(self) -> None:
         self.lock = FairLock()
@@ -86,8 +86,8 @@ class Sessions:
     ) -> tuple[Outcome, JsonObject]:
         """Run the call of ``plan`` in its session, once the calls before it have ended.
 
-        Callers with other values of a tool's parameters with ``from`` have other sessions. Time in the queue
-        counts towards the call's timeout. Raises ``InfrastructureError``, which ends the session.
+        Callers whose values for parameters with ``from`` differ have different sessions. Time in the queue counts
+        towards the call's timeout. Raises ``InfrastructureError``, which ends the session.
         """
         from toolc.runtime.sessions.sandbox_server import idle_state  # lazy: +15 ms; few tools have sessions
 
@@ -115,7 +115,7 @@ class Sessions:
                 _end_unused(session)
 
     def end_except(self, digests: Collection[str]) -> None:
-        """Close sessions without a running call, except those of tools with one of these effect digests."""
+        """Close sessions without a running call, except sessions of tools with one of these effect digests."""
         with self._lock:
             idle = {key for key, each in self._sessions.items() if not each.calls}
             ended = {key for key in idle if self._sessions[key].digests.isdisjoint(digests)}
@@ -124,7 +124,7 @@ class Sessions:
             _end_unused(session)
 
     def end_idle(self, keep: int) -> None:
-        """Close sessions without a running call, except the last ``keep`` that were used."""
+        """Close sessions without a running call, except the ``keep`` most recently used."""
         with self._lock:
             idle = [key for key, each in self._sessions.items() if not each.calls]
             idle.sort(key=lambda key: self._sessions[key].used, reverse=True)
@@ -137,7 +137,7 @@ class Sessions:
         self._close(lambda _: True)
 
     def end(self, session_name: str) -> None:
-        """Close the sessions with this name, as ``close`` does with all."""
+        """Close the sessions with this name in the same way as ``close``."""
         self._close(lambda owner: owner == session_name)
 
     def _close(self, is_closed: Callable[[str], bool]) -> None:

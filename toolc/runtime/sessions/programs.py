@@ -217,7 +217,7 @@ class ProgramTable:
             raise ProtocolError(f"it sent an invalid frame ({error})") from None
 
     def notify_all(self) -> None:
-        """Notify all running programs that the sandbox was closed or has failed. This ends all waits."""
+        """Notify all running programs that the sandbox was closed or has failed, which ends every wait."""
         for state in self._running.values():
             state.notify()
 

@@ -69,7 +69,7 @@ def _request(wire: SessionWire, message: JsonObject) -> bytes:
 
 
 class ProgramCalls:
-    """Runs programs one after the other in one sandbox."""
+    """Runs programs one after another in one sandbox."""
 
     def __init__(self, wire: SessionWire) -> None:
         self._wire = wire
@@ -105,7 +105,7 @@ class ProgramCalls:
 
 
 class PluginCalls:
-    """Makes calls one after the other to one plugin process."""
+    """Makes calls to one plugin process, one after another."""
 
     def __init__(self) -> None:
         self._offer: Offer | None = None  # its description, requested only at its start

@@ -1,7 +1,7 @@
-"""A sandbox that stays open, whose bytes are moved by a thread of its own: ``SandboxThread``.
+"""A sandbox that stays open. A separate thread moves its bytes (``SandboxThread``).
 
-In a ``SandboxSession``, callers can run programs at the same time. On its own thread, a caller starts a program, writes
-to it and waits for its end.
+In a ``SandboxSession``, several callers can run programs at the same time. Each uses its own thread to start a program,
+write to it and wait for its end.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class SandboxThread(ABC):
 
     @abstractmethod
     def _begin(self, plan: Plan, redactor: Redactor) -> None:
-        """Begin the conversation: what receives the output of the sandbox."""
+        """Begin the conversation, which receives the output of the sandbox."""
 
     @abstractmethod
     def _notify(self) -> None:
@@ -245,7 +245,7 @@ class SandboxSession(SandboxThread):
         self._check_alive()
 
     def memory_kills(self) -> int:
-        """Return how many processes of the sandbox the kernel has killed because they ran out of memory."""
+        """Return the number of processes of the sandbox that the kernel killed because memory ran out."""
         return self._sandbox.memory_kills()
 
     def with_memory(self, end: ProgramEnd, kills_before: int) -> ProgramEnd:
@@ -255,7 +255,7 @@ class SandboxSession(SandboxThread):
         return replace(end, out_of_memory=self.memory_kills() > kills_before)
 
     def _end(self, report: ExitReport) -> NoReturn:
-        """Raise the error for the end of the guest's server, which a program may have killed."""
+        """Raise the error for the end of the guest's server. A program may have killed it."""
         if not report.processes_ended:
             # The sandbox is not closed, because that would wait for its processes.
             self._lease.mark_busy()

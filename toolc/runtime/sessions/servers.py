@@ -1,4 +1,4 @@
-"""The processes that serve several calls: the one that a call needs, and a call with a process of its own."""
+"""Create the process that serves the calls of a session, and run a call that needs its own process."""
 
 from collections.abc import Callable
 from typing import Protocol

@@ -32,7 +32,7 @@ def has_answered(error: ApiError) -> bool:
 def is_about_files(error: ApiError) -> bool:
     """Return whether the daemon cannot mount toolc's files, for example because it sees another folder at their path.
 
-    The message of Docker Desktop has its own path instead of the file's, but it names the mount point.
+    Docker Desktop's message has a different path for the file, but it names the mount point.
     """
     words = (*MOUNTED_FILES, f"/{Owner.current().label()}/")
     return has_answered(error) and any(word in str(error) for word in words)

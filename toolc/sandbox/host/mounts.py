@@ -1,4 +1,4 @@
-"""Detached mounts with flags and mapped ids, which are then moved; mount namespaces of threads.
+"""Create detached mounts with flags and mapped ids, move them, and give threads their own mount namespaces.
 
 See open_tree(2), mount_setattr(2) and move_mount(2) (Linux 5.12). glibc has no functions for these calls yet.
 """

@@ -37,7 +37,7 @@ _PARTS: Final = "#/components"
 
 
 class Api:
-    """The routes. ``source`` is what is served, None for built-in tools.
+    """The routes of the API. ``source`` is the served spec, folder or registry, or None for built-in tools.
 
     ``tasks`` runs calls that outlive their requests.
     """
@@ -155,7 +155,7 @@ class Api:
 
 
 def api_document(tools: Sequence[ToolSpec], base: str) -> JsonObject:
-    """Return the OpenAPI document for a client that may use these tools. The other operations are in ``api.json``."""
+    """Return the OpenAPI document for a client that may use these tools. ``api.json`` has the other operations."""
     fixed = json.loads(_DOCUMENT.read_bytes())
     result: dict[str, Any] = document(tools)
     describe = fixed["paths"]["/tools/{name}"]["get"]
@@ -196,7 +196,7 @@ def _find(executor: Executor, name: str) -> ToolSpec | None:
 
 
 def _arguments(body: bytes) -> JsonObject | str:
-    """Return the object in a body, or what is wrong with it."""
+    """Return the JSON object in a body, or an error message."""
     try:
         value: JsonValue = json.loads(body)
     except (ValueError, RecursionError) as error:

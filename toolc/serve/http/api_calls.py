@@ -46,7 +46,7 @@ class ApiCall:
         self._changed = anyio.Event()
 
     def to_json(self) -> JsonObject:
-        """Return the state of the call, with the result if it has ended with one."""
+        """Return the state of the call, with its result if there is one."""
         call = self.running
         about: JsonObject = {"id": call.call_id, "tool": call.tool, "started": call.started}
         match self.outcome:
@@ -58,7 +58,7 @@ class ApiCall:
                 return about | {"status": "failed", "problem": message}
 
     async def run(self, arguments: JsonObject, *, task_status: TaskStatus[ApiCall] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Run the call to its end. Cancelling this task cancels the call."""
+        """Run the call until it ends. Cancelling this task cancels the call."""
         task_status.started(self)
         loop = anyio.lowlevel.current_token()
 
@@ -76,7 +76,7 @@ class ApiCall:
         self._wake()
 
     async def events(self, after: int) -> AsyncIterator[tuple[int, JsonObject]]:
-        """Yield the events after the one with this number, until the call has ended."""
+        """Yield the events after this number until the call has ended."""
         while True:
             changed = self._changed
             for number, event in [each for each in self._events if each[0] > after]:
@@ -151,7 +151,7 @@ class ApiCalls:
         return call if call and call.client.key == client.key else None
 
     def _forget(self, client: ServedClient) -> None:
-        """Drop finished calls that are old, and those of this client that are too many."""
+        """Drop old finished calls, and the oldest ones of this client above the maximum."""
         finished = {each: call for each, call in self._calls.items() if call.outcome is not None}
         own = [each for each, call in finished.items() if call.client.key == client.key]
         old = [each for each, call in finished.items() if call.ended < monotonic() - FINISHED_SECONDS]

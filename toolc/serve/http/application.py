@@ -1,4 +1,4 @@
-"""The routes of a server."""
+"""The application of a server: its routes, including ``/healthz``, ``/readyz`` and the metadata about issuers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def make_app(
     sign_in: SignIn | None = None,
     sources: Sources | None = None,
 ) -> ASGIApp:
-    """Return the application. ``verify`` returns the caller with a token. ``reloader`` runs as long as the server.
+    """Return the application. ``verify`` returns the caller for a token. ``reloader`` runs as long as the server.
 
     ``sources`` are the files that the page shows beside the tools.
     """
@@ -93,13 +93,13 @@ def _jwts(settings: HttpSettings, host: HttpHost) -> VerifyJwt | None:
 
 
 def metadata_routes(settings: HttpSettings, clients: ClientSettingsFile) -> list[Route]:
-    """Return the routes at which clients learn where to get a token (RFC 9728), and that it is not here."""
+    """Return the routes that tell clients which server issues tokens (RFC 9728), and that this one issues none."""
 
     async def metadata(_: Request) -> ASGIApp:
         issuers = clients.current().issuers
         servers: list[Any] = [*issuers]  # as text, because AnyHttpUrl adds a slash, and clients compare them
         if not servers:
-            return problem(404, "this server has no issuers at present")
+            return problem(404, "this server currently has no issuers")
         scopes = sorted({scope for issuer in issuers.values() for scope in issuer.scopes})
         (route,) = create_protected_resource_routes(AnyHttpUrl(settings.resource), servers, scopes or None, "toolc")
         return route.app

@@ -1,4 +1,4 @@
-"""``/api/v1/catalog`` and ``/api/v1/review``: what the page shows about tools, and about changes to them."""
+"""``/api/v1/catalog`` and ``/api/v1/review``: the data that the page shows about tools and their changes."""
 
 from __future__ import annotations
 
@@ -73,6 +73,9 @@ class CatalogApi:
         return JSONResponse(review)
 
     def _catalog(self, executor: Executor) -> Catalog:
-        """Return what the client with this executor may see. Raises ``ToolcError`` if a file cannot be read."""
+        """Return the catalog of the tools that the client with this executor may see.
+
+        Raises ``ToolcError`` if a file cannot be read.
+        """
         denied = frozenset(each.name for each in executor.registry).difference(each.name for each in executor.tools)
         return self._sources.catalog(executor.registry, self._host.tools.toolsets, denied)

@@ -1,4 +1,4 @@
-"""What every request passes before a route sees it: Host, Origin, authentication, the rate, and the size."""
+"""The checks that every request passes before it reaches a route: Host, Origin, authentication, rate and size."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ BODY: Final = "toolc.body"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who makes a request: the name of a token, its role, and the tags of the tools that it may use (None: all).
+    """The sender of a request: the name of a token, its role, and the tags of the tools that it may use (None: all).
 
-    ``claims`` are for parameters with ``from``. They may differ between requests of one caller. ``entry`` is that of
-    ``clients`` in the configuration, if it is not the name.
+    ``claims`` fill parameters with ``from``. They may differ between requests of one caller. ``entry`` is the key in
+    ``clients`` of the configuration if it differs from the name.
     """
 
     name: str
@@ -77,12 +77,12 @@ class Caller:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What identifies the caller. JWTs of one subject with different scopes are different clients."""
+        """The identity of the caller. JWTs of one subject with different scopes count as different clients."""
         return (self.name, self.role, self.tags) if self.entry else (self.name,)
 
 
 class RefusedTokenError(Exception):
-    """A token is refused. ``error`` and ``scopes``, of which one would suffice, are those of RFC 6750."""
+    """A token is refused. ``error`` and ``scopes`` are defined by RFC 6750. Any one of the scopes would suffice."""
 
     def __init__(
         self, message: str, status: int = 401, error: str = "invalid_token", scopes: str = "", retry_seconds: int = 0
@@ -105,7 +105,7 @@ FindSession: TypeAlias = Callable[[str, str], Caller | None]
 
 
 class ServedUser(AuthenticatedUser):
-    """The client of a request, to which the SDK binds sessions."""
+    """The client of a request. The SDK binds sessions to it."""
 
     def __init__(self, caller: Caller, client: ServedClient) -> None:
         super().__init__(AccessToken(token="", client_id=caller.name, scopes=[caller.role]))
@@ -114,14 +114,14 @@ class ServedUser(AuthenticatedUser):
 
 
 def user_of(request: Request) -> ServedUser:
-    """Return the client of a request that passed."""
+    """Return the client of a request that passed the gate."""
     user = request.scope["user"]
     assert isinstance(user, ServedUser)
     return user
 
 
 def reviewer_of(request: Request) -> str:
-    """Return the name of the client of a request that only a reviewer may make. Raises ``HTTPException``."""
+    """Return the name of the client. Raises ``HTTPException`` unless it is a reviewer."""
     caller = user_of(request).caller
     if caller.role != "reviewer":
         raise HTTPException(403, "this needs a token with the role reviewer: toolc token create NAME --role reviewer")
@@ -148,7 +148,7 @@ class Gate:
         self._client_of = client_of
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request with a problem, or pass it on."""
+        """Pass the request on, or answer it with a problem document."""
         refusal = await self._checked(scope) if scope["type"] == "http" else None
         if refusal is None and "user" in scope:
             await self._serve(scope["user"].client, scope, receive, send)
@@ -156,7 +156,7 @@ class Gate:
             await (refusal or self.app)(scope, receive, send)
 
     async def _serve(self, client: ServedClient, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, which counts as open until then."""
+        """Answer a request. Until then, it counts as open."""
         try:
             client.open_request()
         except QuotaError as error:
@@ -174,7 +174,7 @@ class Gate:
             client.close_request(len(body))
 
     async def _checked(self, scope: Scope) -> Response | None:
-        """Return why the headers of a request are refused. Otherwise set its user, and return None."""
+        """Check the headers of a request. Set its user and return None, or return the refusal."""
         if sum(len(name) + len(value) + 4 for name, value in scope["headers"]) > MAX_HEADERS:
             return problem(431, f"the headers of the request are larger than {MAX_HEADERS} bytes", _CLOSE)
         headers: dict[bytes, list[str]] = {}
@@ -205,7 +205,7 @@ class Gate:
         return None
 
     async def _caller(self, scope: Scope, authorization: list[str], keys: list[str]) -> Caller:
-        """Return who makes a request. Raises ``RefusedTokenError``."""
+        """Return the sender of a request. Raises ``RefusedTokenError``."""
         if keys:
             cookie = HTTPConnection(scope).cookies.get(self._settings.cookie, "")
             session = self._session(cookie, keys[0]) if len(keys) == 1 and not authorization else None
@@ -226,7 +226,7 @@ class Gate:
         return Caller(name=LOCAL)
 
     def _refused(self, refused: RefusedTokenError) -> Response:
-        """Return the response, with what RFC 6750 and RFC 9728 say about how to get a token."""
+        """Return the response, with the header of RFC 6750 and RFC 9728 that says how to get a token."""
         if refused.retry_seconds:
             return retry_later(refused.status, str(refused), refused.retry_seconds)
         fields = {"error": refused.error, "scope": refused.scopes, "resource_metadata": self._settings.metadata_url}
@@ -235,12 +235,12 @@ class Gate:
 
 
 def caller_with(token: Token) -> Caller:
-    """Return the caller that has a token."""
+    """Return the caller for a token."""
     return Caller(name=token.name, role=token.role, tags=token.tags, claims={"name": token.name})
 
 
 async def _read(body: bytearray, receive: Receive, client: ServedClient, maximum: int) -> Response | None:
-    """Read the body of a request. Return why it is refused, or None."""
+    """Read the body of a request. Return the refusal, or None."""
     with anyio.move_on_after(BODY_SECONDS):
         while True:
             message = await receive()
@@ -252,7 +252,7 @@ async def _read(body: bytearray, receive: Receive, client: ServedClient, maximum
             if len(body) > maximum:
                 return problem(413, f"the body of the request is larger than {maximum} bytes", _CLOSE)
             if client.body_bytes > MAX_BODIES:
-                return retry_later(429, f"the requests of this client are larger than {MAX_BODIES} bytes in all", 1)
+                return retry_later(429, f"the open requests of this client exceed {MAX_BODIES} bytes in total", 1)
             if not message.get("more_body", False):
                 return None
     return problem(408, f"the body of the request took more than {BODY_SECONDS:g} seconds", _CLOSE)

@@ -1,4 +1,4 @@
-"""What all routes of a server share: its tools, its clients, and the calls that run."""
+"""The state that all routes of a server share: its tools, its clients and the running calls."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ OpenExecutor: TypeAlias = Callable[[Registry, str, ClientSettings, Confirm | Non
 
 
 class ClientSettingsFile:
-    """The settings of clients and their issuers, read again after each change of the files in ``paths``.
+    """The settings of clients and issuers. They are read again after each change of the files in ``paths``.
 
-    A file with errors leaves the last valid settings in place, and ``problem`` says why.
+    If a file has errors, the last valid settings stay in place, and ``problem`` has the errors.
     """
 
     def __init__(self, paths: Sequence[Path] = (), load: Callable[[], Configuration] = Configuration) -> None:
@@ -46,21 +46,21 @@ class ClientSettingsFile:
         self._configuration = load()
 
     def read_again(self) -> None:
-        """Read the settings, whether the files have changed or not."""
+        """Read the settings again, even if the files have not changed."""
         self._state, self.problem = self._now(), ""
         try:
             self._configuration = self._load()
         except UsageError as error:
-            self.problem = f"the settings of clients stay as they were: {error}"
+            self.problem = f"the settings of clients are unchanged: {error}"
             logging.getLogger("toolc").error(self.problem)
 
     def settings_of(self, name: str) -> ClientSettings:
-        """Return the settings of the client with a token of this name."""
+        """Return the settings of the client whose token has this name."""
         clients = self.current().clients
         return clients.get(name) or clients.get("default") or ClientSettings()
 
     def entry_of(self, issuer: str, subject: str) -> str | None:
-        """Return the entry of the client with this subject, or ``default``. None if there is neither."""
+        """Return the entry of the client with this subject, otherwise ``default``. None if neither exists."""
         clients = self.current().clients
         found = (name for name, each in clients.items() if (each.issuer, each.subject) == (issuer, subject))
         return next(found, "default" if "default" in clients else None)
@@ -84,11 +84,11 @@ class _Known:
 
 
 class HttpHost:
-    """The clients of a server. Each gets its own executor from ``open_executor`` with its first request.
+    """The clients of a server. With its first request, each client gets its own executor from ``open_executor``.
 
-    ``settings`` are those of the clients. ``workspace`` is the folder of clients without one of their own. Tools with a
-    name or a tag in ``denied`` are denied to everyone. ``mcp`` are the options of ``/mcp``.
-    ``metrics`` can be set to what returns the text to serve on ``/metrics``.
+    ``settings`` has the settings of the clients. ``workspace`` is the folder for clients that have none of their own.
+    Tools with a name or a tag in ``denied`` are denied to everyone. ``mcp`` has the options of ``/mcp``. ``metrics``
+    can be set to a function that returns the text of ``/metrics``.
     """
 
     def __init__(
@@ -125,11 +125,11 @@ class HttpHost:
 
     @property
     def problem(self) -> str:
-        """Why the tools or the settings of clients are not the newest. Empty if they are."""
+        """The reason why the tools or the settings of clients are out of date, or an empty string."""
         return "\n".join(filter(None, (self.tools_problem, self.settings.problem)))
 
     def client_of(self, caller: Caller) -> ServedClient:
-        """Return the client that makes a request. If its settings have changed, it starts anew."""
+        """Return the client of a request. If its settings have changed, it gets a new executor."""
         settings = self.settings.settings_of(caller.entry or caller.name)
         known = self._clients.pop(caller.key, None)
         if known and (known.caller, known.settings) == (caller, settings):
@@ -147,7 +147,7 @@ class HttpHost:
         return client
 
     async def serve(self, tools: Registry, lock: Lock | None) -> None:
-        """Serve another generation of tools. Running calls finish with their own. Subscribed clients are notified."""
+        """Serve a new generation of tools. Running calls finish with the old one. Subscribed clients are notified."""
         self.tools_problem = ""
         if _digests(tools) == _digests(self.tools):
             return

@@ -1,4 +1,4 @@
-"""JWTs of the issuers in the configuration: who sends one, and what its scopes allow (RFC 9068, RFC 8725)."""
+"""Verify JWTs of the configured issuers, and map their scopes to rights (RFC 9068, RFC 8725)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class JwtCallers:
         self._keys: dict[str, tuple[Issuer, IssuerKeys]] = {}
 
     async def caller(self, token: str) -> Caller:
-        """Return the caller with this token. Raises ``RefusedTokenError``, whose message contains no part of it."""
+        """Return the caller for this token. Raises ``RefusedTokenError``, with no part of the token in the message."""
         try:
             payload, issuer = await self._verified(token)
         except NoKeysError as error:
@@ -94,7 +94,7 @@ class JwtCallers:
 
 
 def _rights(payload: Mapping[str, Any], issuer: Issuer) -> tuple[Role, tuple[str, ...] | None]:
-    """Return the role and the tags of a token's scopes together. Raises ``RefusedTokenError`` without any."""
+    """Return the combined role and tags of a token's scopes. Raises ``RefusedTokenError`` if no scope counts."""
     if not issuer.scopes:
         return "caller", None
     given = payload.get("scope", payload.get("scp", ""))  # some issuers name it 'scp', and send a list

@@ -1,4 +1,4 @@
-"""The socket of a server, connections that are too slow, and the end of the server."""
+"""Listen on a socket, drop slow connections, and shut the server down."""
 
 from __future__ import annotations
 
@@ -38,32 +38,32 @@ _STREAM_SECONDS: Final = 1
 
 
 class PromptConnection(H11Protocol):
-    """A connection that is dropped if its client neither completes a request nor reads what it was sent."""
+    """A connection that is dropped if its client is too slow to complete a request or to read a response."""
 
     _stall: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request."""
+        """Start the time limit of the first request."""
         super().connection_made(transport)
         self._limit_stall()
 
     def data_received(self, data: bytes) -> None:
-        """Wait for the rest of the headers, if they are not complete."""
+        """Start the time limit of the headers unless they are complete."""
         super().data_received(data)
         self._limit_stall()
 
     def pause_writing(self) -> None:
-        """Wait for the client to read."""
+        """Start the time limit for the client to read."""
         super().pause_writing()
         self._limit_stall()
 
     def resume_writing(self) -> None:
-        """Wait no longer for the client to read."""
+        """Stop the time limit for the client to read."""
         super().resume_writing()
         self._limit_stall()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop all time limits."""
         if self._stall:
             self._stall.cancel()
         super().connection_lost(exc)
@@ -92,11 +92,11 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Handle signals in ``_signals`` instead, because uvicorn would raise them again at the end."""
+        """Do nothing. ``_signals`` handles signals, because uvicorn would raise them again at the end."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Print the start message when requests are accepted."""
+        """Print the start message once requests are accepted."""
         await super().startup(sockets)
         if not self.should_exit:
             self._started()
@@ -131,7 +131,7 @@ def serve_http(
 ) -> None:
     """Serve until SIGINT or SIGTERM, and return when every call has ended. After Ctrl-C, raise ``KeyboardInterrupt``.
 
-    ``started`` is called with the settings when the server accepts requests; a port 0 has then been replaced.
+    ``started`` is called once the server accepts requests, with the settings, in which the real port replaces port 0.
     Raises ``UsageError`` if the address or the files for TLS cannot be used.
     """
     _allow_open_files()
@@ -162,7 +162,7 @@ def serve_http(
 
 
 def _allow_open_files() -> None:
-    """Raise the soft limit, which is 1024 on many hosts, because each connection and each call needs some files."""
+    """Raise the soft limit of open files. Many hosts have 1024, and each connection and call needs several."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     enough = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < enough:

@@ -1,7 +1,7 @@
-"""``/mcp``: streamable HTTP in both revisions. The SDK serves it. This module adds quotas, and streams to resume.
+"""``/mcp``: streamable HTTP in both revisions. The SDK serves it. This module adds quotas and resumable streams.
 
-The SDK names a stream by the id of its request, which two sessions may share. So each event here has its session, and a
-client can only resume streams of its own session.
+The SDK names a stream by the id of its request, which two sessions may share. Each event here therefore has its
+session, and a client can resume only streams of its own session.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class McpEndpoint:
         )
 
     def run(self) -> AbstractAsyncContextManager[None]:
-        """Return the context in which requests can be served."""
+        """Return the context manager in which requests can be served."""
         return self._manager.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -103,7 +103,7 @@ class McpEndpoint:
             if not name and headers.get("mcp-protocol-version") != ENDS_WITH_QUESTION:  # may open a session
                 self._events.forget_except(self._manager.open_sessions())
                 if len(self._manager.open_sessions(client.name)) >= MAX_CLIENT_SESSIONS:
-                    raise QuotaError(f"{MAX_CLIENT_SESSIONS} sessions of this client are open, the maximum", 60)
+                    raise QuotaError(f"this client has {MAX_CLIENT_SESSIONS} open sessions, the maximum", 60)
             if b'"tools/call"' in scope[BODY]:
                 reservation = scope[RESERVATION] = client.reserve()
         except QuotaError as error:
@@ -120,7 +120,7 @@ class McpEndpoint:
 
 
 async def _record_refusal(user: ServedUser, body: bytes) -> None:
-    """Record the call that a refused request makes. Other requests are none."""
+    """Record the call of a refused request. Other requests are not recorded."""
     with suppress(ValueError):
         request = JSONRPCRequest.model_validate_json(body)
         if request.method == "tools/call":
@@ -129,15 +129,15 @@ async def _record_refusal(user: ServedUser, body: bytes) -> None:
 
 
 class _SessionManager(StreamableHTTPSessionManager):
-    """Knows the open sessions of each client. The SDK limits only those of all clients."""
+    """Counts the open sessions of each client. The SDK limits only their total."""
 
     def open_sessions(self, client: str | None = None) -> set[str]:
-        """Return the sessions of a client, or of all."""
+        """Return the sessions of a client, or of all clients."""
         return {name for name, owner in self._session_owners.items() if client in {None, owner["client_id"]}}
 
 
 async def _remember(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Remember the session of a client of revision 2025-11-25, to notify it when the tools change."""
+    """Remember the session of a client of revision 2025-11-25, in order to notify it when the tools change."""
     session = _CURRENT.get()
     if session.server is None and ctx.protocol_version < ENDS_WITH_QUESTION:
         session.server = ctx.session
@@ -177,7 +177,7 @@ _CURRENT: ContextVar[_Session] = ContextVar("session")
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """An event of a stream, by its number. A message is None where a stream begins."""
+    """A numbered event of a stream. The message of the first event is None."""
 
     number: int
     session: _Session
@@ -189,7 +189,7 @@ class _Event:
 class SessionEvents(EventStore):
     """The sessions, and the newest events of each client.
 
-    The tasks of a session inherit the context of the request that opened it, and so its ``_Session``.
+    The tasks of a session inherit the context, and therefore the ``_Session``, of the request that opened it.
     """
 
     def __init__(self) -> None:
@@ -199,7 +199,7 @@ class SessionEvents(EventStore):
         self._numbers = count(1)
 
     def forget_except(self, names: Collection[str]) -> None:
-        """Forget the sessions that have ended, which are all except these."""
+        """Forget all sessions except these, because they have ended."""
         self.sessions = {name: session for name, session in self.sessions.items() if name in names}
 
     def enter(self, client: str, name: str, send: Send) -> Send:
@@ -217,7 +217,7 @@ class SessionEvents(EventStore):
         return opening
 
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
-        """Keep an event, and return its id."""
+        """Store an event, and return its id."""
         session = _CURRENT.get()
         size = EVENT_BYTES + (len(message.model_dump_json()) if message else 0)
         event = _Event(next(self._numbers), session, stream_id, message, size)
@@ -229,7 +229,7 @@ class SessionEvents(EventStore):
         return str(event.number)
 
     async def replay_events_after(self, last_event_id: str, send_callback: EventCallback) -> str | None:
-        """Send the later events of the stream with this event. Return the stream, or None if it is not known."""
+        """Send the events that follow this one in its stream. Return the stream, or None if the event is unknown."""
         session = _CURRENT.get()
         events = [each for each in self._events.get(session.client, ()) if each.session is session]
         last = next((each for each in events if str(each.number) == last_event_id), None)

@@ -1,4 +1,4 @@
-"""The page at ``/``: its files, which hold no secret, and the headers with which a browser runs nothing else."""
+"""Serve the files of the page at ``/``, which contain no secret, with headers that let a browser run nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of the server itself as problem documents (RFC 9457)."""
+"""Errors of the server as problem documents (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """Return a response that says what is wrong with a request, and what to do."""
+    """Return a response that says what is wrong with a request and how to correct it."""
     document = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
     return JSONResponse(document, status, headers=headers, media_type="application/problem+json")
 

@@ -1,4 +1,4 @@
-"""Replace the tools of a running server by whole generations: on SIGHUP, and with ``--watch`` on each change.
+"""Replace all tools of a running server at once, on SIGHUP and, with ``--watch``, after each change.
 
 SIGHUP also reads the settings of clients again.
 """
@@ -31,7 +31,7 @@ _LOG: Final = logging.getLogger("toolc")
 
 
 class Reloader:
-    """Loads the tools again. If that fails, the last valid generation stays. Compares the ``watched`` files."""
+    """Loads the tools again when a ``watched`` file changes. If that fails, the last valid generation stays."""
 
     def __init__(self, host: HttpHost, load: Load, watched: Sequence[Path] = ()) -> None:
         self._host = host
@@ -53,7 +53,7 @@ class Reloader:
                 tools, lock = await anyio.to_thread.run_sync(self._load)
             except Exception as error:  # noqa: BLE001  a server must not end because of its specs
                 self._host.tools_problem = str(error)
-                _LOG.error("the tools stay as they were, generation %s: %s", self._host.generation, error)
+                _LOG.error("the tools are unchanged (generation %s): %s", self._host.generation, error)
                 return
             await self._host.serve(tools, lock)
 
@@ -73,7 +73,7 @@ class Reloader:
 
 
 def _state(paths: Sequence[Path]) -> frozenset[tuple[str, int, int]]:
-    """Return what changes with these files, and with those below folders. Unlike inotify, it works on every system."""
+    """Return a value that changes with these files and folders. Unlike inotify, this works on every system."""
     found: set[tuple[str, int, int]] = set()
     for each in chain.from_iterable(path.rglob("*") if path.is_dir() else [path] for path in paths):
         try:

@@ -1,4 +1,4 @@
-"""Where a server listens, and which hosts and origins the requests that it accepts may name."""
+"""The address of a server, and the hosts and origins that its requests may name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSettings:
-    """The settings of a server. ``hosts`` are further names of it, such as ``tools.example.com`` or ``[::1]:8443``.
+    """The settings of a server. ``hosts`` are its further names, such as ``tools.example.com`` or ``[::1]:8443``.
 
     ``config`` is a configuration file to use instead of the user's.
     ``metrics_address`` is another address, for metrics. ``certificate`` and ``key`` are files for TLS.
@@ -61,12 +61,12 @@ class HttpSettings:
 
     @property
     def is_https(self) -> bool:
-        """Whether clients connect with TLS, to the server or to its proxy."""
+        """Whether clients use TLS to connect to the server or its proxy."""
         return bool(self.certificate or self.proxies)
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie of a session. It has the port, because all ports of a host share their cookies."""
+        """The name of the session cookie. It contains the port, because all ports of a host share cookies."""
         return f"{'__Host-' if self.is_https else ''}toolc-{self.port}"
 
     def accepts_host(self, header: str) -> bool:
@@ -81,19 +81,19 @@ class HttpSettings:
         return name in self.hosts or header.lower() in self.hosts
 
     def accepts_origin(self, origin: str) -> bool:
-        """Return whether a page of this origin may send requests: only one that the server has."""
+        """Return whether pages of this origin may send requests, which only the server's own origins may."""
         parts = urlsplit(origin)
         is_origin = parts.scheme in {"http", "https"} and origin == f"{parts.scheme}://{parts.netloc}"
         return is_origin and self.accepts_host(parts.netloc)
 
     @property
     def resource(self) -> str:
-        """The URL of the server as a resource of OAuth, for which tokens are by default."""
+        """The URL of the server as an OAuth resource, which is the default audience of tokens."""
         return f"{self.url}/mcp"
 
     @property
     def metadata_url(self) -> str:
-        """The URL at which clients learn of the issuers (RFC 9728, 3.1). Empty if there are none."""
+        """The URL of the metadata that lists the issuers (RFC 9728, 3.1). Empty without issuers."""
         parts = urlsplit(self.resource)
         return f"{parts.scheme}://{parts.netloc}{METADATA}{parts.path}" if self.issuers else ""
 
@@ -104,7 +104,7 @@ class HttpSettings:
 
 
 def parse_settings(address: str, hosts: Sequence[str] = ()) -> HttpSettings:
-    """Return the settings for ``HOST:PORT`` and further hosts. Raises ``UsageError``."""
+    """Return the settings for the address ``HOST:PORT`` and further host names. Raises ``UsageError``."""
     match = _HOST.fullmatch(address)
     if match is None or match[2] is None or int(match[2]) > 65535:
         raise UsageError(f"--http {address!r:.80} is not HOST:PORT; write e.g. 127.0.0.1:8000 or [::1]:8000")
@@ -117,7 +117,7 @@ def parse_settings(address: str, hosts: Sequence[str] = ()) -> HttpSettings:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether every address of ``host`` is a loopback address. Raises ``UsageError`` if it has none."""
+    """Return whether every address of ``host`` is a loopback address. Raises ``UsageError`` if it does not resolve."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError as error:

@@ -1,12 +1,11 @@
-"""Sign-in to the page: a link that is valid once becomes a session with the rights of a named client.
+"""Sign-in to the page. A single-use link becomes a session with the rights of a named client.
 
 The secret of a link is in the fragment of its URL. A browser sends a fragment to no server, so the link appears neither
 in a log nor in a Referer header. The page asks its user and sends the secret back.
 
 A session needs two secrets. One is in a cookie, which scripts cannot read. The page keeps the other one and sends it in
-a header with every request. A request without that header is never part of a session, so the cookie alone gives no
-rights. Pages of other sites cannot send the header. A server on another port of this host receives the cookie, but not
-the header.
+a header with every request. Without that header, the cookie gives no rights. Pages of other sites cannot send the
+header. A server on another port of this host receives the cookie, but not the header.
 """
 
 from __future__ import annotations
@@ -47,8 +46,9 @@ MAX_OPEN: Final = 100
 class Grant:
     """The right to act as a client: a link that is valid, or a session.
 
-    ``token`` is the digest of the client's token, so that a session ends with the token even if another token gets its
-    name. It is None for the client ``local``. ``key`` is the digest of the secret in the header, None for a link.
+    ``token`` is the digest of the client's token, so that a session ends with that token even if a new token gets the
+    same name. It is None for the client ``local``. ``key`` is the digest of the secret in the header, or None for a
+    link.
     """
 
     client: str
@@ -59,7 +59,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSession:
-    """The secrets of a new session: the value of its cookie, and the one that the page keeps."""
+    """The secrets of a new session: the value of its cookie, and the secret that the page keeps."""
 
     client: str
     cookie: str
@@ -69,8 +69,8 @@ class NewSession:
 class SignIn:
     """The links and sessions of a running server. ``named`` returns the valid token of a client.
 
-    ``local`` is the client of the person who started the server. It needs no token, because only that person sees the
-    links of a terminal and of the local socket. It is never a reviewer. All of it is lost when the server ends.
+    ``local`` is the client of the person who started the server. It needs no token, because only that person sees links
+    on the terminal and from the local socket. It is never a reviewer. Links and sessions are lost when the server ends.
     """
 
     def __init__(self, named: Callable[[str], Token | None] = lambda _: None) -> None:
@@ -79,7 +79,10 @@ class SignIn:
         self._sessions: dict[str, Grant] = {}
 
     def new_link(self, client: str, settings: HttpSettings) -> str:
-        """Return a URL that signs in as this client, once. Raises ``UsageError`` if the client has no valid token."""
+        """Return a single-use URL that signs in as this client.
+
+        Raises ``UsageError`` if the client has no valid token.
+        """
         token = None if client == LOCAL else self._named(client)
         if client != LOCAL and token is None:
             raise UsageError(f"there is no valid token {client!r:.80}; see: toolc token list")
@@ -89,7 +92,7 @@ class SignIn:
         return f"{settings.url}/#/sign-in/{client}/{secret}"
 
     def redeem(self, secret: str) -> NewSession | None:
-        """Return a new session for the secret of a link, which is then used up. None if the link is not valid."""
+        """Use up a link, and return a new session for its secret. None if the link is not valid."""
         link = self._links.pop(digest_of(secret), None)
         if link is None or self._caller(link) is None:
             return None
@@ -99,7 +102,7 @@ class SignIn:
         return new
 
     def caller(self, cookie: str, key: str) -> Caller | None:
-        """Return the client of a session with its present rights, None if the secrets are not those of a session."""
+        """Return the client of a session with its current rights, or None if the secrets belong to no session."""
         session = self._sessions.get(digest_of(cookie))
         if session is None or session.key is None or not hmac.compare_digest(session.key, digest_of(key)):
             return None
@@ -121,7 +124,7 @@ class SignIn:
 
 
 class Session:
-    """The route of sessions. A later sign-in in the same browser ends the earlier session."""
+    """The route of sessions. A new sign-in in the same browser ends the earlier session."""
 
     def __init__(self, settings: HttpSettings, sign_in: SignIn) -> None:
         self._settings = settings

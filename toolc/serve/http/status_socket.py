@@ -1,4 +1,4 @@
-"""Answers ``toolc serve --status`` with the state of this server, and ``toolc token link`` with a link to sign in."""
+"""Answer ``toolc serve --status`` with the state of this server, and ``toolc token link`` with a link to sign in."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SECONDS: Final = 5.0
 
 
 class StatusSocket:
-    """A local socket, which answers one request per connection."""
+    """A local socket that answers one request per connection."""
 
     def __init__(self, host: HttpHost, settings: HttpSettings, sign_in: SignIn) -> None:
         self._host = host
@@ -30,7 +30,7 @@ class StatusSocket:
         self._sign_in = sign_in
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Answer until cancelled. If the socket cannot be opened, the server still works, and the log says why.
+        """Answer requests until cancelled. If the socket cannot be opened, log the reason. The server works without it.
 
         ``task_status`` is started once the socket accepts connections.
         """

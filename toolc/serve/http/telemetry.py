@@ -1,4 +1,4 @@
-"""What is recorded about requests: those that are refused, and the trace that a client continues."""
+"""Record requests: count the refused ones, and continue the traces of clients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REFUSED: Final = frozenset({401, 403, 408, 413, 421, 429, 431, 503})
 
 
 def prometheus_meter(address: str | None) -> PrometheusMeter | None:
-    """Return what serves metrics to Prometheus, on its own ``address`` if there is one. None without the package.
+    """Return the meter for Prometheus, served on ``address`` if it is set. None without the package.
 
     Raises ``UsageError`` if the address cannot be used.
     """

@@ -1,4 +1,4 @@
-"""``PUT /api/v1/workspace/PATH``: a client writes a file that its tools could change too."""
+"""``PUT /api/v1/workspace/PATH``: a client writes a file that its tools could also change."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _write(user: ServedUser, path: str, content: bytes, *, replaces: bool) -> bo
 
 
 def _refusal(tools: Iterable[ToolSpec], path: str) -> str:
-    """Return why no call may change a file without asking, or an empty string if one may."""
+    """Return the reason why no call may change a file without asking, or an empty string if a call may."""
     reasons = {refusal_reason(FileChange(path=path, action="added"), writes, None) for writes in _writes(tools)}
     if not reasons:
         return "no tool of this client may change the workspace without asking, so it is read-only"
@@ -75,7 +75,7 @@ def _refusal(tools: Iterable[ToolSpec], path: str) -> str:
 
 
 def _writes(tools: Iterable[ToolSpec]) -> Iterator[tuple[str, ...]]:
-    """Yield which files each tool may change without asking, as patterns. Without a pattern, all."""
+    """Yield the patterns of the files that each tool may change without asking. No pattern means all files."""
     for sandbox in (each.sandbox for each in tools if not each.confirm):
         if sandbox.workspace == "rw":
             yield ()

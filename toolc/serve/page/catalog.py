@@ -1,4 +1,4 @@
-"""The catalog: what a person sees about each tool, as JSON."""
+"""The catalog describes each tool to people, as JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LISTED: Final = ("hosts", "secrets", "workspaces", "tools")
 
 
 class TokenEstimates:
-    """Estimates the tokens of definitions, once for each version of a tool, because nine providers take a while."""
+    """Estimates the tokens of definitions. Estimates are cached for each version of a tool, because they are slow."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], int] = {}
@@ -45,8 +45,8 @@ class TokenEstimates:
 class Catalog:
     """The tools that a client may see, sorted by name.
 
-    ``others`` has the tools that they call. ``toolsets`` and ``denied`` have names of tools. ``lock`` is the lock file
-    that the tools are compared with.
+    ``others`` has the tools that they call. ``toolsets`` and ``denied`` have names of tools. The tools are compared
+    with the lock file ``lock``.
     """
 
     tools: Sequence[RegisteredTool]
@@ -70,7 +70,7 @@ class Catalog:
         }
 
     def entry(self, name: str) -> JsonObject:
-        """Return everything about the tool with this name or alias. Raises ``UsageError``."""
+        """Return the details of the tool with this name or alias. Raises ``UsageError``."""
         tool = next((each for each in self.tools if name in (each.spec.name, *each.spec.aliases)), None)
         if tool is None:
             raise UsageError(f"there is no tool {name!r:.80} that this client may use; the catalog lists them")
@@ -123,14 +123,14 @@ class Catalog:
         return "approved" if is_same else "changed"
 
     def _outcomes(self, tool: RegisteredTool) -> list[JsonValue]:
-        """Return the last outcome of each test: that of its result, ``outdated`` or ``unknown``."""
+        """Return the outcome of the last run of each test, ``outdated`` or ``unknown``."""
         last = {each["number"]: each for each in (self.results or {}).get(tool.spec.name, ())}
         found = [last.get(number) for number in range(1, len(tool.spec.tests) + 1)]
         return ["unknown" if each is None else _outcome(each, tool) for each in found]
 
 
 def changes_of(tool: str, changes: Sequence[JsonValue]) -> list[JsonValue]:
-    """Return those differences from a lock file that are about a tool."""
+    """Return the differences from a lock file that concern a tool."""
     return [each for each in changes if isinstance(each, dict) and each["tool"] == tool]
 
 
@@ -147,7 +147,7 @@ def _values(granted: Permissions, part: str) -> list[JsonValue]:
 
 
 def _definition(tool: RegisteredTool, provider: str) -> JsonObject:
-    """Return the definition for a provider, what it lost, and the text that a model reads before calls."""
+    """Return the definition for a provider, its losses, and the text that a model reads before calls."""
     lowering = load_provider(provider).lower([tool.spec])
     definition = lowering.definitions[0]
     losses: list[JsonValue] = [*map(_loss, lowering.losses)]

@@ -1,6 +1,6 @@
-"""The catalog as one file of HTML, with the scripts, the style and the data of the page in it.
+"""The catalog as a single HTML file that includes the scripts, the style and the data of the page.
 
-Its Content-Security-Policy names the digests of the script and the style, so that a browser runs nothing else.
+The Content-Security-Policy has the digests of the script and the style, so that a browser runs nothing else.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LINKS: Final = re.compile(r"<link [^>]*>\n|<script [^>]*></script>\n")
 
 
 def page_files() -> Mapping[str, bytes]:
-    """Return the content of each file of the page, by its name."""
+    """Return the content of each file of the page, by name."""
     files = sorted(Path(__file__).parent.iterdir())
     return {each.name: each.read_bytes() for each in files if each.suffix in _SUFFIXES}
 
@@ -52,7 +52,7 @@ def catalog_file(catalog: Catalog, lock_changes: Sequence[JsonValue]) -> str:
 
 
 def _answers(catalog: Catalog, lock_changes: Sequence[JsonValue]) -> JsonObject:
-    """Return the answers of the API to the requests of the page, as ``get`` in ``api.js`` names them."""
+    """Return the API's answers to the requests of the page, by the names that ``get`` in ``api.js`` uses."""
     tokens = TokenEstimates()
     answers: JsonObject = {f"catalog?{each}": catalog.to_json(tokens, each) for each in PROVIDER_NAMES}
     for tool in catalog.tools:
@@ -62,14 +62,14 @@ def _answers(catalog: Catalog, lock_changes: Sequence[JsonValue]) -> JsonObject:
 
 
 def bundled(files: Mapping[str, str]) -> str:
-    """Return the modules as one script, in which each is a function that returns its exports."""
+    """Return the modules as one script. Each module becomes a function that returns its exports."""
     ordered: list[str] = []
     _add(files, _START, ordered)
     return "\n".join(_module(name, files[name]) for name in ordered)
 
 
 def _add(files: Mapping[str, str], name: str, ordered: list[str]) -> None:
-    """Append a module to ``ordered``, after those that it imports."""
+    """Append a module to ``ordered`` after the modules that it imports."""
     for _, imported in _IMPORT.findall(files[name]):
         _add(files, imported, ordered)
     if name not in ordered:

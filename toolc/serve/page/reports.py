@@ -1,4 +1,4 @@
-"""What ``toolc lock --check`` and ``toolc diff`` say about the specs now. They compile in a process of their own."""
+"""Run ``toolc lock --check`` and ``toolc diff`` on the current specs, in a separate process."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ SECONDS: Final = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The files behind the tools: what is served (None if they are built in), a lock file, and results of tests.
+    """The files behind the tools: the served files (None for built-in tools), the lock file and the test results.
 
-    ``lock`` is None if there is no lock file, and ``results`` without ``--tests``. ``restrictions`` are options with
-    which ``toolc test`` refuses what the server refuses.
+    ``lock`` is None without a lock file, and ``results`` without ``--tests``. ``restrictions`` are the options that
+    make ``toolc test`` refuse the same tools as the server.
     """
 
     target: Path | None = None
@@ -44,7 +44,7 @@ class Sources:
         return None if self.target is None or self.target.suffix == ".json" else self.target
 
     def catalog(self, tools: CallableTools, toolsets: Mapping[str, Sequence[str]], denied: frozenset[str]) -> Catalog:
-        """Return what a client may see of these tools. Raises ``UsageError`` if a file cannot be read."""
+        """Return the catalog of these tools for a client. Raises ``UsageError`` if a file cannot be read."""
         return Catalog(
             tools=[tools.registered(name) for name in sorted({each.name for each in tools})],
             others=ReviewedTools(tools.called),
@@ -55,7 +55,7 @@ class Sources:
         )
 
     def lock_changes(self) -> Sequence[JsonValue]:
-        """Return the differences from the lock file, with the fields that changed. Raises ``UsageError``."""
+        """Return the differences from the lock file with the changed fields. Raises ``UsageError``."""
         if self.specs is None or self.lock is None:
             return ()
         found = _run("lock", "--check", "--json", "--lock", str(self.lock), "--", str(self.specs))["changes"]
@@ -63,13 +63,13 @@ class Sources:
         return found
 
     def run_tests(self, tool: str) -> JsonObject:
-        """Run the tests of a tool of the specs as they are now. Raises ``UsageError``."""
+        """Run the tests of a tool in the current specs. Raises ``UsageError``."""
         if self.specs is None:
             raise UsageError(_NO_SPECS)
         return _run("test", "--json", *self.restrictions, "--", f"{self.specs}#{tool}")
 
     def review(self, base: str) -> JsonObject:
-        """Return the differences from the lock file and from a commit. Raises ``UsageError``.
+        """Return the differences of the specs from the lock file and from a commit. Raises ``UsageError``.
 
         A part that does not apply is null. Without ``base``, the commit is ``HEAD`` if the specs are in a repository.
         """
@@ -91,7 +91,7 @@ class Sources:
 
 
 def _commit(name: str) -> str | None:
-    """Return the hash of a commit. A name that Git could take for an option or a path is none."""
+    """Return the hash of a commit. Names that Git could read as an option or a path are refused."""
     try:
         repository = Repository.of(Path())
         commit = repository.commit(name) if repository and not name.startswith(("-", ".", "/")) else None
@@ -101,7 +101,7 @@ def _commit(name: str) -> str | None:
 
 
 def _run(*arguments: str) -> JsonObject:
-    """Return the JSON object that a command prints. Raises ``UsageError`` with its message if it prints none."""
+    """Return the JSON object that a command prints. If it prints none, raise ``UsageError`` with its message."""
     command = [sys.executable, "-P", "-m", "toolc", *arguments]
     try:
         done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False)

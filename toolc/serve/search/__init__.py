@@ -1,6 +1,6 @@
-"""Finding tools instead of listing all of them: ``toolc serve --search``.
+"""Search for tools instead of listing all of them, for ``toolc serve --search``.
 
-- ``finding_tools``: the three tools that are listed instead, and what they answer. Start reading here. Public:
+- ``finding_tools``: the three tools that are listed instead, and their answers. Start reading here. Public:
   ``FindingTools``.
 - ``tool_index``: which tools fit a query best.
 - ``purposes``: whether a query or a tool reads, lists, creates, updates or deletes.

@@ -1,7 +1,7 @@
 """The three tools that ``--search`` lists instead of all tools: ``find_tools``, ``describe_tools`` and ``call_tool``.
 
-They find only what the client may call, and ``call_tool`` becomes an ordinary call of the tool that it names. So every
-check of a direct call applies.
+They find only tools that the client may call. ``call_tool`` becomes an ordinary call of the tool that it names, so
+every check of a direct call applies.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _QUERY: Final[JsonObject] = {"type": "string", "minLength": 1, "maxLength": 500}
 
 
 class FindingTools:
-    """Finds, describes and calls the tools of clients. Those with a name or a tag in ``direct`` stay in the list."""
+    """Finds, describes and calls the tools of clients. Tools with a name or a tag in ``direct`` stay listed."""
 
     def __init__(self, direct: Collection[str] = ()) -> None:
         self._direct = frozenset(direct)
@@ -49,7 +49,7 @@ class FindingTools:
         self._specs = {tool.name: tool for tool in _own_tools()}
 
     def definitions(self, executor: Executor) -> list[JsonValue]:
-        """Return the definitions to list: the three tools, and those that stay in the list."""
+        """Return the definitions to list: the three tools, and the tools that stay listed."""
         offered = executor.tools
         call = replace(self._specs[CALL], annotations=_most_cautious(offered))
         direct = [
@@ -62,7 +62,7 @@ class FindingTools:
     async def resolve(
         self, params: CallToolRequestParams, executor: Executor, left_out: Collection[str]
     ) -> CallToolRequestParams | CallToolResult:
-        """Return the call that a call of ``call_tool`` becomes, or the answer to a call of one of the other two.
+        """Return the call that ``call_tool`` makes, or the answer of one of the other two tools.
 
         The answers do not contain the tools in ``left_out``.
         """
@@ -118,7 +118,7 @@ def _answer(result: ToolResult) -> CallToolResult:
 
 
 def _most_cautious(tools: Sequence[ToolSpec]) -> Annotations:
-    """Return the annotations that are true of every tool that ``call_tool`` can call."""
+    """Return annotations that hold for every tool that ``call_tool`` can call."""
     declared = [tool.annotations for tool in tools]
     return Annotations(
         read_only=all(each.read_only is True for each in declared),
@@ -141,7 +141,7 @@ def _own_tools() -> Iterator[ToolSpec]:
     yield _own(
         DESCRIBE,
         f"Return the definitions of tools: what they do, and the schema of their arguments. Use it before {CALL}.",
-        names=names | {"description": f"The names of tools that {FIND} has returned"},
+        names=names | {"description": f"The names of tools, as {FIND} returned them"},
     )
     yield _own(
         CALL,

@@ -1,7 +1,7 @@
-"""What a query wants to do and what a tool does: read one thing, list many, create, update or delete.
+"""Classify the purpose of queries and tools: read one thing, list many, create, update or delete.
 
-The verbs of ``toolc/data/search_words.toml`` decide, and for tools also the method of the HTTP request. A verb can have
-several kinds, such as ``set``.
+The verbs in ``toolc/data/search_words.toml`` decide and, for tools, the HTTP method. A verb such as ``set`` can have
+several kinds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Purpose:
     is_of_many: bool = False
 
     def fit(self, other: Purpose) -> float:
-        """Return the factor by which a tool with the other purpose fits better than one that does something else."""
+        """Return the factor by which a tool with the ``other`` purpose fits better than an unrelated tool."""
         if "read" in self.kinds & other.kinds:
             return _SAME_KIND * (_SAME_NUMBER if self.is_of_many == other.is_of_many else 1)
         if self.kinds & other.kinds:
@@ -40,7 +40,7 @@ class Purpose:
 
 
 def purpose_of_query(query: str) -> Purpose:
-    """Return the purpose that the first verb of a clause says. A query without one reads, if it ends nothing."""
+    """Return the purpose of the first verb in a clause. A query without a verb reads, unless it ends something."""
     clauses = [words(clause) for clause in _CLAUSE.split(query)]
     for clause in clauses:
         if kinds := _kinds_of_clause(clause):
@@ -51,7 +51,7 @@ def purpose_of_query(query: str) -> Purpose:
 
 
 def purpose_of_tool(tool: ToolSpec) -> Purpose:
-    """Return the purpose that the annotations, the HTTP method and the first verb of the label or name say."""
+    """Return the purpose according to the annotations, the HTTP method, and the first verb of the label or name."""
     title = words(tool.label or tool.name)
     if tool.label and title and not _kinds(title[0]):
         title[0] = title[0].removesuffix("s")  # "Lists labels"

@@ -1,7 +1,7 @@
-"""Which tools fit a query best: BM25F, a ranking by words, over names, descriptions and parameters.
+"""Rank the tools that fit a query with BM25F, over the words of names, descriptions and parameters.
 
-A word counts more the fewer tools have it, and more in a name than in a long description. A synonym counts less than
-the word itself. Sentences that many tools share, such as those about permissions, do not count.
+A word counts more if fewer tools contain it, and more in a name than in a long description. A synonym counts less than
+the word itself. Sentences that many tools share, such as notes on permissions, do not count.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class ToolIndex:
                     found[position] = found.get(position, 0.0) + weight * count
 
     def search(self, query: str) -> list[ToolSpec]:
-        """Return the tools that have a word of the query or a synonym, the best first."""
+        """Return the tools that contain a word of the query or a synonym, best first."""
         scores, covered, labels = (defaultdict[int, float](float) for _ in range(3))
         total = 0.0
         query = plain(query)
@@ -107,7 +107,7 @@ class ToolIndex:
         return [self._tools[position] for position in sorted(scores, key=lambda each: (-scores[each], each))]
 
     def _occurrences(self, stem: str) -> dict[int, tuple[float, float, float]]:
-        """Return the tools with a word or a synonym: how frequent and how near it is, and its share of the label."""
+        """Return the tools with a word or a synonym, its frequency and closeness, and its share of the label."""
         found: dict[int, tuple[float, float, float]] = {}
         others = synonyms(stem) if stem in self._postings else synonyms(stem) | self._similar(stem)
         for word, weight in (dict.fromkeys(others, _SYNONYM) | {stem: 1.0}).items():
@@ -124,7 +124,7 @@ class ToolIndex:
 
 
 def _parts(tool: ToolSpec, sentences: Sequence[str]) -> dict[str, Counter[str]]:
-    """Return how often each part of a definition has each stem."""
+    """Return the count of each stem in each part of a definition."""
     label = tool.label or ""
     if sentences and sentences[0].rstrip(".") == label.rstrip("."):
         sentences = sentences[1:]

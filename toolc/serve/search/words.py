@@ -33,30 +33,30 @@ def words(text: str) -> list[str]:
 
 
 def plain(query: str) -> str:
-    """Return a query with one word for each phrase that means a known word, such as ``enable`` for ``turn on``."""
+    """Return a query in which a known word replaces each phrase for it, such as ``enable`` for ``turn on``."""
     pattern, meanings = _phrases()
     return pattern.sub(lambda match: meanings[" ".join(words(match[0]))], query)
 
 
 def stems(text: str) -> list[str]:
-    """Return the stems of the words of a text or a name, without those that say nothing."""
+    """Return the stems of the words of a text or a name, without stop words."""
     return [_stem(word) for word in words(text) if word not in table("grammar")]
 
 
 def synonyms(stem: str) -> frozenset[str]:
-    """Return the stems of other words for the same thing."""
+    """Return the stems of the synonyms of a stem."""
     return _groups().get(stem, frozenset())
 
 
 @cache
 def table(name: str) -> frozenset[str]:
-    """Return the words of a table of the file."""
+    """Return the words in a table of the file."""
     return frozenset(_tables()[name].split())
 
 
 @lru_cache(maxsize=20_000)
 def _stem(word: str) -> str:
-    """Return the approximate stem of an English word: the same one for ``repositories`` and ``repository``."""
+    """Return the approximate stem of an English word. ``repositories`` and ``repository`` have the same stem."""
     for pattern, replacement in _ENDINGS:
         word = re.sub(pattern, replacement, word)
     return word

@@ -63,7 +63,7 @@ def test_verify_prints_a_checkpoint_and_finds_what_was_removed_after_it(tmp_path
     log(tmp_path).write_text(log(tmp_path).read_text().splitlines()[0] + "\n")
     removed = toolc("audit", "verify", "--checkpoint", checkpoint)
     assert removed.exit_code == 1
-    assert "the checkpoint has number 2, but the chain ends with 1: lines were removed" in removed.stdout
+    assert "the checkpoint has number 2, but the chain ends with 1, so lines were removed" in removed.stdout
     assert "checkpoint:" not in removed.stdout
 
 

@@ -85,7 +85,7 @@ def test_an_operation_that_is_gone_is_deleted_unless_a_person_has_edited_it(fold
 def test_a_file_of_others_is_not_replaced(folder: Path) -> None:
     (folder / "specs/pets").mkdir(parents=True)
     (folder / "specs/pets/add_pet.yaml").write_text("name: mine\n")
-    with pytest.raises(UsageError, match="already exists and is not from this import"):
+    with pytest.raises(UsageError, match="already exists and was not written by this import"):
         run("pets.yaml")
     assert files(folder / "specs") == ["pets/add_pet.yaml"]
 

@@ -180,7 +180,7 @@ def test_hints_become_schemas(signature: str, schema: JsonObject, tmp_path: Path
         ("@mcp.tool\ndef f(x: int):\n    pass\n", "it has no docstring to use as its description", "7:1"),
         ("@mcp.tool\ndef f():\n    'Do it.'\n    return mcp.name\n", "its code uses FastMCP, which is part of fastmcp", "4:7"),
         ("@mcp.tool(name=NAME)\ndef f():\n    'Do it.'\n", "input() is not a constant text", "5:8"),
-        ("@mcp.tool(enabled=False)\ndef f():\n    'Do it.'\n", "enabled=False has no meaning in a spec", "6:19"),
+        ("@mcp.tool(enabled=False)\ndef f():\n    'Do it.'\n", "enabled=False cannot be expressed in a spec", "6:19"),
         ("def g():\n    @mcp.tool\n    def f():\n        'Do it.'\n", "it is inside a class or function, so a call cannot reach it", "8:5"),
         ("class A:\n    x: 'A'\n@mcp.tool\ndef f(x: A):\n    'Do it.'\n", "A has no JSON form; make it a dataclass, a TypedDict or a model", "6:1"),
         ("@dataclass\nclass A:\n    x: 'A'\n@mcp.tool\ndef f(x: A):\n    'Do it.'\n", "A contains itself", "7:1"),

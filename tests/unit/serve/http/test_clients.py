@@ -159,7 +159,7 @@ def test_changed_settings_start_a_client_anew_and_a_file_with_errors_changes_not
     assert settings.settings_of("alice").rate == 1
     path.write_text("22")
     assert settings.settings_of("alice").rate == 1
-    assert settings.problem == "the settings of clients stay as they were: wrong"
+    assert settings.problem == "the settings of clients are unchanged: wrong"
     loaded.append(Configuration(clients={"default": ClientSettings(rate=3)}))
     path.write_text("333")
     assert settings.settings_of("alice").rate == 3

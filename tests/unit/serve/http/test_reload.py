@@ -67,7 +67,7 @@ async def test_a_folder_that_cannot_be_loaded_leaves_the_last_generation_and_say
     host = fake_host(ECHO)
     await Reloader(host, load).reload()
     assert (host.generation, host.problem) == (1, "specs/a.yaml:1:1: error")
-    assert "the tools stay as they were, generation 1: specs/a.yaml:1:1: error" in caplog.text
+    assert "the tools are unchanged (generation 1): specs/a.yaml:1:1: error" in caplog.text
     await Reloader(host, lambda: loading(ECHO)).reload()
     assert host.problem == ""
 
@@ -85,7 +85,7 @@ async def test_a_signal_reads_the_settings_of_clients_again_and_an_error_is_in_t
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(Reloader(host, lambda: loading(ECHO)).run)
         await anyio.wait_all_tasks_blocked()
-        for number, problem in ((2, "the settings of clients stay as they were: config.yaml:1:1: error"), (3, "")):
+        for number, problem in ((2, "the settings of clients are unchanged: config.yaml:1:1: error"), (3, "")):
             os.kill(os.getpid(), signal.SIGHUP)
             while len(read) < number:
                 await anyio.sleep(0.01)
