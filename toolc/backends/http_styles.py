@@ -1,4 +1,4 @@
-"""Write lists and objects in a request in the styles of OpenAPI, which are those of RFC 6570."""
+"""Write lists and objects in a request in the styles of OpenAPI and RFC 6570."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spec templates of ``toolc init --tool``, for tools that need an address of the user's own in the project's ``vars``.
+"""Spec templates of ``toolc init --tool``, for tools that need the address of the user's server in ``vars``.
 
 A template is a folder in ``specs/templates`` with the spec, its code and ``vars.yaml``.
 """

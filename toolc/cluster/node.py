@@ -116,7 +116,7 @@ class NodeActor:
             self._tools = changed.all_tools()
 
     async def fetch_images(self) -> AsyncIterator[tuple[int, str]]:
-        """Get the images of all tools. Yield messages, with their levels, about those that take long or fail."""
+        """Get the images of all tools. Yield messages, with their levels, about slow and failed downloads."""
         for newest in self._executors[:1]:
             for tool in self._tools:
                 image = f"the image of {tool.spec.name}"
@@ -130,7 +130,7 @@ class NodeActor:
                     yield logging.INFO, f"has {image}"
 
     def _approve(self, proposal: Proposal) -> bool:
-        """Return whether the changes are in a copy. The driver decides about those when they come back."""
+        """Return whether the changes are in a copy, because the driver decides about such changes later."""
         return self._copies is not None and self._copies.contains(proposal.workspace)
 
     async def report(self) -> NodeReport:

@@ -207,7 +207,10 @@ class Nodes:
             self._changed.notify_all()
 
     def _fetch_images(self, node: Node) -> None:
-        """Let a node get the images of all tools while it runs calls, and then run those that it has refused."""
+        """Let a node get the images of all tools while it runs calls.
+
+        It can then run the tools that it refused before.
+        """
 
         def fetch() -> None:
             with suppress(NodeDiedError, InfrastructureError):  # calls have the same errors

@@ -110,7 +110,7 @@ def end_actors(actors: list[Any]) -> None:
 
 
 def fetch_images(node: Node) -> None:
-    """Let a node get the images of all tools, and log what it says. Raises ``NodeDiedError``."""
+    """Let a node get the images of all tools, and log its messages. Raises ``NodeDiedError``."""
     messages = node.actor.fetch_images.options(num_returns="streaming").remote()
     while (message := _translated(lambda: next(messages, None), node)) is not None:
         level, text = _translated(partial(ray.get, message), node)

@@ -36,7 +36,7 @@ _NAME: Final = lazy_re(r"[A-Za-z0-9_-]{1,64}")
 
 
 def check_answer(path: Path, diagnostics: Diagnostics) -> int:
-    """Report what clients refuse in the answer in the file at ``path``, and return the number of its definitions.
+    """Report the parts that clients refuse in the answer at ``path``, and return the number of its definitions.
 
     The file contains the JSON of ``{"tools": [...]}``, of the list alone, or of the whole JSON-RPC response. Raises
     ``UsageError`` if it does not.

@@ -40,13 +40,13 @@ _TRUTH: Final = {
 
 @cache
 def _replacements(cls: type | None) -> Map[str, str]:
-    """Return what to write instead of keys of other formats in the map that ``cls`` declares."""
+    """Return the replacements for keys of other formats in the map that ``cls`` declares."""
     return texts_of(cls)[""].instead_of if cls else {}
 
 
 @cache
 def _foreign_names(cls: type | None) -> Map[str, str]:
-    """Return what to write instead of the other names of the keys of ``cls``."""
+    """Return the replacements for other names of the keys of ``cls``."""
     texts = texts_of(cls) if cls else {}
     return {
         name: hint or f"write '{each.name}'"
@@ -80,7 +80,7 @@ def missing_key(key: str, node: Mapping, declared: Declared | None) -> str:
 
 
 def replaced_keys(node: Mapping, cls: type | None) -> list[str]:
-    """Return what to write instead of each key of the map ``cls`` that is a common mistake there."""
+    """Return the replacement for each key that is a common mistake in the map ``cls``."""
     meant = _replacements(cls)
     return [meant[entry.key] for entry in node.entries if entry.key in meant]
 

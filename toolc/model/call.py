@@ -61,7 +61,7 @@ class BoundCall:
 
     @property
     def sent(self) -> JsonObject:
-        """The arguments without those that the host has filled in from the caller."""
+        """The arguments without the ones that the host filled in from the caller."""
         filled = {each.name for each in self.tool.caller}
         return {name: each for name, each in self.arguments.items() if name not in filled}
 

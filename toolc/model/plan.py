@@ -176,7 +176,7 @@ class PythonCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginCall:
-    """Pass a call to the process ``argv``, which serves many calls, if its declaration is the reviewed one.
+    """Pass a call to the process ``argv``, which serves many calls, if it declares the tool as reviewed.
 
     ``tool`` is the name of the tool in that process. ``description`` and ``parameters`` are those that were reviewed.
     """
@@ -192,7 +192,7 @@ class PluginCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpEndpoint:
-    """An MCP server at ``url``, with what each request to it contains. ``secrets`` are those that fill its slots."""
+    """An MCP server at ``url``, with the contents of each request to it. ``secrets`` fill its slots."""
 
     url: str
     query: tuple[NamedValue, ...] = ()

@@ -143,7 +143,7 @@ def _all_changes(pair: ToolPair, links: Links) -> Iterator[ToolChange]:
 
 
 def _without_repeats(contracts: Sequence[ToolChange]) -> list[ToolChange]:
-    """Return each change once. A new pattern both refuses and allows values, which only its own change shows."""
+    """Return each change once. A new pattern both refuses and allows values, and only its own change shows this."""
     listed: dict[object, ToolChange] = {}
     for change in contracts:
         key = change.rule, change.path, change.message
@@ -153,7 +153,7 @@ def _without_repeats(contracts: Sequence[ToolChange]) -> list[ToolChange]:
 
 
 def _risks(sides: Sides, contracts: Sequence[ToolChange]) -> Iterator[ToolChange]:
-    """Yield what a call of the tool may now do in addition. ``contracts`` are the tool's contract changes."""
+    """Yield the new permissions of a call of the tool. ``contracts`` are the tool's contract changes."""
     reported = [change for number in sorted(RISK_RULES) for change in RISK_RULES[number](sides)]
     yield from reported
     yield from argument_changes(sides, contracts)

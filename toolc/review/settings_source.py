@@ -83,7 +83,7 @@ def _review_at(state: State, place: str) -> ReviewSettings:
 def with_source(difference: Difference, source: SettingsSource, more: Sequence[ToolChange] = ()) -> Difference:
     """Return the difference with added changes: of who decides, and ``more`` changes of settings.
 
-    If a change of settings has no effect, its message says so.
+    The message of a change of settings says if it has no effect.
     """
     opened = review_changes(difference.old, difference.new, source)
     shared = [*difference.shared, *more, *opened, *_excluded(difference)]

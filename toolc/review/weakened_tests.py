@@ -26,7 +26,7 @@ _LONGEST: Final = 80
 def weakened_tests(pair: ToolPair, old: State, new: State) -> Iterator[ToolChange]:
     """Yield a change for each test that is missing from the new state, or that expects less there.
 
-    If the effect of a call changed as well, the change is more severe, because the test may have been removed when it
+    If the effect of a call also changed, the change is more severe, because the test may have been removed when it
     failed.
     """
     if pair.old is None or pair.new is None or pair.old.spec.tests == pair.new.spec.tests:

@@ -214,9 +214,9 @@ def test_a_workspace_that_was_replaced_by_a_link_is_refused(registry: Registry, 
         executor.run("change", {})
         work.rename(tmp_path / "moved")
         work.symlink_to(private)
-        with pytest.raises(UsageError, match="was replaced since its executor was made"):
+        with pytest.raises(UsageError, match="was replaced since its executor was created"):
             executor.run("change", {})
-        with pytest.raises(UsageError, match="was replaced since its executor was made"):
+        with pytest.raises(UsageError, match="was replaced since its executor was created"):
             executor.sandbox({"workspace": "rw"})
         executor.run("change", {}, workspace=private)
 

@@ -64,7 +64,7 @@ def command(  # noqa: PLR0913  one parameter per option
     --check. With --pin-base-image, the file includes the digest of the base image for tools that name no image.
     Without it, the file says base=any.
 
-    With --check --refresh, the MCP servers of the tools are asked whether they still define them as approved.
+    With --check --refresh, the current definitions of the tools' MCP servers are compared with the approved ones.
 
     The command prints the changes since the lock file was written, with the changed fields if Git has the approved
     version.

@@ -42,7 +42,7 @@ UNSUPPORTED_BY_GEMINI: Final = frozenset(
 
 @tool_check("TC702", needs={"parameters", "providers"})
 def check_strict_mode(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report what a strict mode cannot represent, or represents differently, in a tool that requests it.
+    """Report the parts of a tool that its strict mode cannot represent, or represents differently.
 
     Strict modes close every object. OpenAI's also requires every property. An optional value becomes "a value or
     null", which models fill in more often. The provider's lowering decides what cannot be represented at all.
@@ -102,7 +102,7 @@ def check_choice_at_root(tool: LocatedTool) -> Iterator[Diagnostic]:
 
 @tool_check("TC709", needs={"name"})
 def check_room_for_prefix(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Report a name that is too long for providers with the prefix that a client of MCP adds to it."""
+    """Report a name that exceeds the limit of providers once an MCP client has added its prefix."""
     if len(tool.spec.name) > MAX_NAME - PREFIX and (finding := name_finding(tool.spec.name, tool.span("name"))):
         yield finding
 

@@ -1,4 +1,4 @@
-"""Types of the values in composites: the arguments that a step passes, and those that its tool accepts.
+"""Compare the types of values in composites: the arguments of a step, and the parameters of its tool.
 
 Only declared types are compared. Keys of outputs, and placeholders within maps and lists, are left to the call, which
 validates the arguments of each step.

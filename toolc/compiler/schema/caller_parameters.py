@@ -39,7 +39,7 @@ _ROOT: Final = frozenset(
 
 
 def decode_caller(node: Node | None, whole: Schema, findings: Findings) -> tuple[CallerParameter, ...]:
-    """Return the parameters with ``from`` of ``node``, whose schema is ``whole``. Report those that are not valid."""
+    """Return the parameters with ``from`` of ``node``, whose schema is ``whole``. Report invalid ones."""
     entries = [each for each in parameter_entries(node) if has_from(each)]
     if not entries:
         return ()
@@ -72,7 +72,7 @@ def _check_root(whole: Schema, first: MappingEntry, findings: Findings) -> None:
 
 
 def _claim(parameter: MappingEntry, findings: Findings) -> str | None:
-    """Return the claim that a parameter names, after reporting what its schema may not have."""
+    """Report invalid keywords in the schema of a parameter, and return the claim that it names."""
     schema = parameter.value
     assert isinstance(schema, Mapping)
     source, kind = schema.get(FROM), schema.get("type")

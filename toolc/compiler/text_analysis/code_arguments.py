@@ -148,7 +148,7 @@ def code_of(command: Command) -> Iterator[Code]:
 
 
 def inputs_of(command: Command) -> Iterator[Word]:
-    """Yield the words that a command certainly reads: here-documents, and words that ``echo`` or others print to it."""
+    """Yield the words that a command certainly reads: here-documents, and words that ``echo`` and its like print."""
     source: Command | None = command
     for _ in range(_MAX_PIPES):
         if source is None:

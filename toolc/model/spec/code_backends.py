@@ -102,7 +102,7 @@ class ExitError:
 
 
 class BackendTraits:
-    """What other packages need to know about a kind of backend. Each kind says what differs from this."""
+    """The properties of a kind of backend that other packages use. Each kind overrides what differs."""
 
     __slots__ = ()
     lifetimes: ClassVar[frozenset[str]] = frozenset({"call"})

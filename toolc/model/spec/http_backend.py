@@ -565,5 +565,5 @@ class HttpBackend(BackendTraits):
 
     @property
     def urls(self) -> tuple[object, ...]:
-        """Its URL, and that of the token endpoint."""
+        """The URL of the request, and the URL of the token endpoint."""
         return (self.url, self.auth.token_url) if isinstance(self.auth, OAuth2Auth) else (self.url,)

@@ -113,7 +113,7 @@ class McpBackend(BackendTraits):
 
     @property
     def urls(self) -> tuple[object, ...]:
-        """The URL of the server, and that of the tokens for it."""
+        """The URL of the server, and the URL of its token endpoint."""
         return self.server.request.urls if self.server.request else ()
 
     @property

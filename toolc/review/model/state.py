@@ -86,7 +86,7 @@ class State:
 
     @cached_property
     def projects_by_place(self) -> Mapping[str, Project]:
-        """The project files, by their folders as both states name them."""
+        """The project files, by folder, relative to the top of the state."""
         used = {self._place(project): project for project in self.projects if project.vars.where}
         return {**used, **self.unused_by_place}
 

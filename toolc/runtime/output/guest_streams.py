@@ -204,7 +204,7 @@ class DelimitedOutput(Output):
 
 
 class LineOutput(Output):
-    """A stream of lines, without empty lines. ``limit`` is how many bytes may wait to be read."""
+    """A stream of lines, without empty lines. ``limit`` is the maximum number of unread bytes."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()

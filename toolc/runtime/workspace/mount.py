@@ -34,7 +34,7 @@ _REMEDY: Final = "use the folder of one project, or create a folder for the tool
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceFolder:
-    """The folder of an executor, as it was when the executor was made. Tools of other executors may replace it.
+    """The folder of an executor, as it was when the executor was created. Tools of other executors may replace it.
 
     ``path`` is what the caller wrote, ``real`` is absolute and free of symbolic links. ``device`` and ``inode`` are
     those of the folder, or 0 if it did not exist.
@@ -78,8 +78,8 @@ def mount(folder: Path | WorkspaceFolder, mode: Literal["ro", "rw", "overlay"]) 
         raise UsageError(f"the workspace {str(path)!r} cannot be used: {reason}; {_REMEDY}") from None
     if folder.is_replaced(real, status):
         raise UsageError(
-            f"the workspace {str(path)!r} was replaced since its executor was made, perhaps by a tool; if you replaced "
-            "it yourself, make a new executor"
+            f"the workspace {str(path)!r} was replaced since its executor was created, perhaps by a tool; if you "
+            "replaced it yourself, create a new executor"
         )
     if not real.is_dir():
         raise UsageError(f"the workspace {str(path)!r} is not a folder; {_REMEDY}")

@@ -55,7 +55,7 @@ DEFAULT: Final = Runtime("runc")
 
 
 def runtimes(info: JsonObject) -> tuple[Runtime, ...]:
-    """Return the runtimes in the response to ``GET /info``: first the default, then the others by name."""
+    """Return the runtimes in the response to ``GET /info``, the default first and the others by name."""
     first, entries = _text(info, "DefaultRuntime", "") or DEFAULT.name, map_under(info, "Runtimes")
     names = sorted({first, *entries}, key=lambda name: (name != first, name))
     return tuple(_runtime(name, map_under(entries, name)) for name in names)

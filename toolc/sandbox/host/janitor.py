@@ -1,4 +1,4 @@
-"""The janitor: a small process that outlives this one and removes what this one could not remove.
+"""The janitor is a small process that outlives this one and removes everything that this one could not remove.
 
 ``register`` tells it what this process may leave behind. The first call starts the janitor, which waits on a pipe
 whose only other end is in this process. When this process ends, in whatever way, the pipe closes. The janitor then

@@ -90,7 +90,7 @@ class OciForkServer(OciSandbox):
         return Shortages(kills or 0, refused or 0)
 
     def await_end(self, number: int, seconds: float) -> bool:
-        """Wait until the process of a call, or the server, has ended. Return False if that takes too long."""
+        """Wait until the process of a call or the server has ended. Return False if that takes too long."""
         deadline = time.monotonic() + seconds
         while self.is_running(number):
             if not self._receive_reports():

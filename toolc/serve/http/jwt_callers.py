@@ -38,7 +38,7 @@ NameOf = Callable[[str, str], str | None]
 
 
 class JwtCallers:
-    """Returns who sends a JWT of the present ``issuers``. ``resource`` is the URL of the server, the audience."""
+    """Finds the caller of a JWT from the current ``issuers``. ``resource`` is the server's URL, the audience."""
 
     def __init__(self, issuers: Issuers, resource: str, name_of: NameOf, read: Read = read_keys) -> None:
         self._issuers = issuers

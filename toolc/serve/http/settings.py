@@ -33,10 +33,10 @@ _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5})
 class HttpSettings:
     """The settings of a server. ``hosts`` are its further names, such as ``tools.example.com`` or ``[::1]:8443``.
 
-    ``config`` is a configuration file to use instead of the user's.
-    ``metrics_address`` is another address, for metrics. ``certificate`` and ``key`` are files for TLS.
-    ``base_path`` is the path under which a proxy publishes the server, and ``proxies`` are the addresses whose
-    ``X-Forwarded-*`` headers count. ``issuers`` are those at the start, whose JWTs are accepted.
+    ``config`` is a configuration file to use instead of the user's. ``metrics_address`` is a separate address for
+    metrics. ``certificate`` and ``key`` are files for TLS. ``base_path`` is the path under which a proxy publishes the
+    server, and ``proxies`` are the addresses whose ``X-Forwarded-*`` headers are trusted. ``issuers`` are those at the
+    start, whose JWTs are accepted.
     """
 
     host: str

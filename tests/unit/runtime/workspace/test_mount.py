@@ -158,7 +158,7 @@ def test_a_folder_that_was_replaced_is_refused(tmp_path: Path, *, with_link: boo
         work.symlink_to(private)
     else:
         work.mkdir()
-    with pytest.raises(UsageError, match=r"work' was replaced since its executor was made.* make a new executor"):
+    with pytest.raises(UsageError, match=r"work' was replaced since its executor was created.* create a new executor"):
         mount(folder, "ro")
 
 
