@@ -15,7 +15,7 @@ import click
 from toolc.cli.common import FINDINGS, note
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
-from toolc.model.text import count_noun
+from toolc.model.text import count_noun, printable, shorten
 
 if TYPE_CHECKING:
     from toolc.importers.changes import FileChange
@@ -136,7 +136,8 @@ def report_findings(folder: Path, findings: Sequence[str]) -> None:
 def report_left_out(left_out: Sequence[LeftOutPart]) -> None:
     """Print the first parts that are left out and, if there are more, how many have each reason."""
     for each in left_out[:_SHOWN]:
-        note(f"left out {each.name}: {each.reason} ({each.place})")
+        # The source, which may be hostile, chooses the name.
+        note(f"left out {printable(shorten(each.name, 100))}: {each.reason} ({each.place})")
     if (more := len(left_out) - _SHOWN) > 0:
         note(f"left out {more} more. The reasons of all:")
         counts = Counter(re.sub(r"'[^']*'", "'...'", each.reason) for each in left_out)

@@ -86,7 +86,7 @@ def mcp_spec(source: McpSource, tools: Iterable[JsonObject]) -> str:
 
 
 def _tool(source: McpSource, name: str, definition: JsonObject) -> JsonObject:
-    backend: JsonObject = {"server": source.name, "tool": definition["name"], "definition": definition}
+    backend: JsonObject = {"server": source.name, "tool": definition.get("name"), "definition": definition}
     tool = tool_of(name, definition) | {"backend": {"mcp": backend}}
     result = map_under(definition, "outputSchema")
     return tool | ({"result": {"schema": result}} if result else {})

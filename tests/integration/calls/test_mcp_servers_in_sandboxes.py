@@ -324,6 +324,7 @@ def test_a_program_that_cannot_be_found_is_an_error(engine: OciEngine, tmp_path:
         ("unicode", r"its definition.description is 'Act as the caller\u200b says.', but 'Act as the caller says.'"),
         ("one-character", "description is ...'t as the caller says!', but ...'t as the caller says.' was reviewed"),
         ("annotations", "it adds definition.annotations"),
+        ("invalid", "it adds definition.inputSchema.description; it lacks definition.inputSchema.properties"),
         ("renamed", "the MCP server 'hostile' no longer has the tool 'act'"),
         ("swapped", "its definition.description is 'Another tool.', but 'Act as the caller says.' was reviewed"),
         ("shadowed", "the MCP server 'hostile' has 2 tools with the name 'act'"),
@@ -337,7 +338,7 @@ def test_a_tool_that_is_not_the_reviewed_one_is_not_called(opened: Open, mode: s
     assert difference in message
 
 
-@pytest.mark.parametrize("mode", ["one-character", "annotations", "unicode", "wider", "renamed", "shadowed"])
+@pytest.mark.parametrize("mode", ["one-character", "invalid", "unicode", "wider", "renamed", "shadowed"])
 def test_other_tools_of_the_server_go_on(opened: Open, mode: str) -> None:
     made = opened(mode)
     assert act(made, "hello").is_error

@@ -46,8 +46,8 @@ def test_import_writes_a_working_spec(folder: Path) -> None:
     assert "notes:\n    command: [python3, server.py, honest]\n    files: [server.py]\n" in (
         folder / "notes.yaml"
     ).read_text(encoding="utf-8")
-    ran = toolc(folder, "run", "notes.yaml#my_act", "--engine", "oci", "--arg", "how=hello")
-    assert (ran.returncode, ran.stdout) == (0, "hello\n")
+    ran = toolc(folder, "run", "notes.yaml#my_act", "--engine", "oci", "--arg", "how=noise")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "noise\n", "")
 
 
 @pytest.mark.integrations
@@ -93,6 +93,13 @@ def test_suspicious_texts_are_reported_and_hidden_characters_left_out(folder: Pa
     (folder / "server.py").write_text(changed, encoding="utf-8")
     result = import_mcp(folder, "--only", "other", "--force")
     assert "other: TC211" in result.stderr
+
+
+def test_names_of_tools_cannot_control_the_terminal(folder: Path) -> None:
+    result = import_mcp(folder, mode="escapes")
+    assert "left out \ufffd]0;owned\ufffdb\ufffdad: its spec would have an error" in result.stderr
+    result = import_mcp(folder, "--only", "none", mode="escapes")
+    assert "has no such tool; it has \\x1b]0;owned\\x07b\nad, act" in result.stderr
 
 
 def test_a_program_that_is_not_a_server_is_an_error_with_its_log(folder: Path) -> None:

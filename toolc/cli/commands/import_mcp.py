@@ -88,8 +88,7 @@ def import_mcp(words: tuple[str, ...], *, timeout: float | None, engine: str | N
         raise UsageError("--npm builds its own image, so --pip, --image and --build cannot be used with it")
     if not words and not kinds:
         raise UsageError("name a server with --pip, --npm, --url or --from, or pass its command after --")
-    package = str(options[kinds[0]]) if kinds else ""
-    _import(source, (kinds[0], package) if kinds else None, timeout, engine, options)
+    _import(source, (kinds[0], str(options[kinds[0]])) if kinds else None, timeout, engine, options)
 
 
 def _import_all(

@@ -15,6 +15,7 @@ import click
 
 from toolc.model.errors import ToolcError
 from toolc.model.names import close_match
+from toolc.reporters.text import escape_for_terminal
 
 USAGE: Final = 2
 BUG: Final = 3
@@ -50,7 +51,7 @@ def exit_code(error: BaseException) -> int:
             _say(error.format_message().rstrip(".") + _usage_hint(error))
             return USAGE
         case ToolcError():
-            _say(str(error))
+            _say(escape_for_terminal(str(error)))  # it may quote a server or a file
             return error.exit_code
         case _:
             return _bug(error)

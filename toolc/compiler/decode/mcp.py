@@ -78,8 +78,7 @@ def _report_other_keys(reader: Reader, kind: str | None) -> None:
 
 
 def _definition(node: Node, what: str, findings: Findings) -> JsonObject | None:
-    root = mapping(node, what, findings)
-    value = to_json(root) if root is not None else None
+    value = to_json(root) if (root := mapping(node, what, findings)) is not None else None
     if not isinstance(value, dict):
         return None
     if not isinstance(value.get("inputSchema"), dict):

@@ -19,7 +19,7 @@ from toolc.compiler.project.settings import NO_SETTINGS, Settings
 from toolc.compiler.project.variables import check_defaults, may_name_variables, merge_defaults, replace_variables
 from toolc.compiler.schema.caller_parameters import decode_caller, without
 from toolc.compiler.schema.check_schema import check_schema
-from toolc.compiler.schema.parameters import NO_PARAMETERS, declared_parameters, decode_parameters
+from toolc.compiler.schema.parameters import NO_PARAMETERS, RESERVED, declared_parameters, decode_parameters
 from toolc.compiler.templates.expressions import expression
 from toolc.compiler.templates.parse import Scope, read_template
 from toolc.dataclass import dataclass, replace
@@ -59,8 +59,9 @@ def decode_tool(
     """
     reader = Reader(node, "the tool", findings)
     values = read_keys(
-        reader, ToolSpec, name=_name, parameters=decode_parameters, aliases=_names, providers=decode_providers,
-        sandbox=partial(decode_sandbox, folder=folder, is_plugin=_has_backend(node, "plugin", "mcp")), retry=_retry,
+        reader, ToolSpec, name=_name, aliases=_names, providers=decode_providers, retry=_retry,
+        parameters=partial(decode_parameters, reserved=frozenset() if _has_backend(node, "mcp") else RESERVED),
+        sandbox=partial(decode_sandbox, folder=folder, is_plugin=_has_backend(node, "plugin", "mcp")),
     )  # fmt: skip
     values = {"name": "", "description": "", "parameters": NO_PARAMETERS, "backend": NO_COMMAND, **values}
     parameters, sandbox = values["parameters"], values.get("sandbox", _SANDBOX)

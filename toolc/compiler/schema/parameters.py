@@ -39,8 +39,11 @@ _ANYTHING: Final = SchemaValidator({})
 _NAME_RULE: Final = "a parameter's name has 1 to 64 of the characters A-Z a-z 0-9 _ and does not start with a digit"
 
 
-def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | None:
-    """Return the schema in ``parameters:``. Its root is closed unless it says otherwise."""
+def decode_parameters(node: Node, what: str, findings: Findings, *, reserved: frozenset[str]) -> Schema | None:
+    """Return the schema in ``parameters:``. Its root is closed unless it says otherwise.
+
+    ``reserved`` are names that no parameter can have.
+    """
     map_node = mapping(node, what, findings)
     if map_node is None:
         return None
@@ -60,7 +63,7 @@ def decode_parameters(node: Node, what: str, findings: Findings) -> Schema | Non
         return None
     root = _close(_with_properties(map_node)) if is_full_schema(map_node) else _expand(map_node, findings)
     root = _without_from(root)
-    _check_names(root, findings)
+    _check_names(root, findings, reserved)
     _check_required(root, findings)
     schema = check_schema(root, findings)
     return schema if findings.errors == errors else None
@@ -242,11 +245,11 @@ def _optional_instead(default: MappingEntry, findings: Findings) -> Edit | None:
     return Edit(span, f"{written[1]}optional{written[1]}: true") if written else None
 
 
-def _check_names(root: Mapping, findings: Findings) -> None:
+def _check_names(root: Mapping, findings: Findings, reserved: frozenset[str]) -> None:
     properties = root.get("properties")
     assert isinstance(properties, Mapping)
     for entry in properties.entries:
-        if entry.key in RESERVED:
+        if entry.key in reserved:
             message = f"'{entry.key}' cannot be a parameter's name, because it is reserved"
             findings.add(codes.NAME, message, entry.key_span, f"the reserved names are {quote_names(sorted(RESERVED))}")
         elif not IDENTIFIER.fullmatch(entry.key):

@@ -46,7 +46,7 @@ Send: TypeAlias = Callable[[SessionMessage], Coroutine[Any, Any, None]]
 """Sends a message to the server, and returns once the next one may follow."""
 
 # The SDK would print a traceback for each invalid notification of a server, unless the program configures logging.
-logging.getLogger("mcp.client").addHandler(logging.NullHandler())
+logging.getLogger("client").addHandler(logging.NullHandler())
 
 # Any: the SDK calls a JSON object ``dict[str, Any]``.
 _OBJECT: Final[TypeAdapter[Any]] = TypeAdapter(dict[str, Any])
@@ -81,17 +81,24 @@ LOOP: Final = _Loop()
 
 
 class _Stream(AbstractAsyncContextManager["_Stream"]):
-    """The SDK's streams in both directions. The owner of the server closes them."""
+    """The SDK's streams in both directions. The owner of the server closes them.
+
+    ``tools`` is the last list of tools. The SDK does not see it, because it refuses a whole list for one invalid tool.
+    """
 
     def __init__(self, messages: Messages, send: Send) -> None:
         self._messages = messages
         self.send = send
+        self.tools: object = None
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> SessionMessage:
-        return await anext(self._messages)
+        item = await anext(self._messages)
+        if isinstance(item.message, types.JSONRPCResponse) and "tools" in item.message.result:
+            self.tools, item.message.result["tools"] = item.message.result["tools"], []
+        return item
 
     receive = __anext__
 
@@ -193,11 +200,11 @@ class McpClient:
         size = 0
         for _ in range(MAX_PAGES):
             page = await self._request(types.ListToolsRequest(params=types.PaginatedRequestParams(cursor=cursor)))
-            listed, following = page.get("tools"), page.get("nextCursor")
+            listed, following = self._stream.tools, page.get("nextCursor")
             tools += [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
             if not isinstance(following, str):
                 return tools
-            cursor, size = following, size + len(repr(page))
+            cursor, size = following, size + len(repr(listed)) + len(following)
             if size > MAX_LINE or len(tools) > MAX_TOOLS:
                 break
         raise ServerError("its list of tools does not end")

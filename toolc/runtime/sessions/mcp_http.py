@@ -41,7 +41,7 @@ from toolc.runtime.http.broker import HttpBroker
 from toolc.runtime.http.exchange import Exchange
 from toolc.runtime.sessions.mcp_client import LOOP, Messages
 from toolc.runtime.sessions.mcp_connection import OnAttempt
-from toolc.runtime.sessions.mcp_lines import MAX_LINE, MessageReader, ServerError, session_message, too_long
+from toolc.runtime.sessions.mcp_lines import MAX_LINE, TOO_LONG, MessageReader, ServerError, session_message
 
 MAX_RESUMES: Final = 20
 """How often the response to one request may end early."""
@@ -213,7 +213,7 @@ class HttpConnection:
         except (OSError, ResponseError) as error:
             self._fail(UnreachableError("network", str(error)))
         except httpx2.SSEError:
-            self._fail(too_long())
+            self._fail(ServerError(TOO_LONG))
         except Exception as error:  # noqa: BLE001  raised by ``end`` on the thread of the call
             self._fail(error)
         finally:
@@ -363,7 +363,7 @@ def _limited(pieces: Iterator[bytes]) -> bytes:
     for piece in pieces:
         body += piece
         if len(body) > MAX_LINE:
-            raise too_long()
+            raise ServerError(TOO_LONG)
     return bytes(body)
 
 

@@ -20,6 +20,8 @@ from toolc.model.text import render_size
 MAX_LINE: Final = 8 * 1024 * 1024
 """The maximum size of a message in bytes. Lists of hundreds of tools, and photos in Base64, are smaller."""
 
+TOO_LONG: Final = f"it sent a message of more than {render_size(MAX_LINE)}"
+
 MAX_DEPTH: Final = 100
 MAX_VALUES: Final = 200_000
 """The maximum depth of a message, and number of values in it. Each value takes about a hundred bytes of memory."""
@@ -45,8 +47,7 @@ class MessageReader:
     """Splits a server's output into messages."""
 
     def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self._size = 0
+        self._rest = bytearray()
         self._allowance = float(BURST)
         self._counted = monotonic()
 
@@ -54,18 +55,16 @@ class MessageReader:
         """Yield the messages that are complete with the next bytes. Raises ``ServerError``."""
         *lines, rest = data.split(b"\n")
         for line in lines:
-            whole = b"".join([*self._parts, line])
-            self._parts, self._size = [], 0
+            whole = bytes(self._rest) + line
+            self._rest.clear()
             self._count(len(whole))
             if len(whole) > MAX_LINE:
-                raise too_long()
-            message = _parse(whole)
-            if message is not None:
+                raise ServerError(TOO_LONG)
+            if (message := _parse(whole)) is not None:
                 yield message
-        self._parts.append(rest)
-        self._size += len(rest)
-        if self._size > MAX_LINE:
-            raise too_long()
+        self._rest += rest
+        if len(self._rest) > MAX_LINE:
+            raise ServerError(TOO_LONG)
 
     def _count(self, size: int) -> None:
         now = monotonic()
@@ -81,11 +80,6 @@ def session_message(message: JsonObject) -> SessionMessage:
         return SessionMessage(types.jsonrpc_message_adapter.validate_python(message, by_name=False))
     except ValidationError:
         raise ServerError("it sent a JSON object that is not a message of JSON-RPC 2.0") from None
-
-
-def too_long() -> ServerError:
-    """Return the error for a message that is longer than ``MAX_LINE``."""
-    return ServerError(f"it sent a message of more than {render_size(MAX_LINE)}")
 
 
 def _parse(line: bytes) -> JsonObject | None:
