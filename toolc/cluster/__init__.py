@@ -14,7 +14,8 @@
   ``Files``, ``NodeCopies``, ``WorkspaceCopy``.
 - ``ray_calls``: calls of a node's actor through Ray, and what Ray's exceptions mean. Public: ``asked``, ``awaited``,
   ``connect``, ``followed``, ``NodeDiedError``, ``output_of``, ``used``.
-- ``ray_executor``: ``RayExecutor``, with the methods of ``Executor``. Start reading here.
+- ``ray_executor``: ``RayExecutor``, with the methods of ``Executor``, and checks of the shared workspace. Start reading
+  here.
 
 May import: ``client`` and the packages below it.
 """

@@ -237,7 +237,7 @@ def _over_http(
     tokens = TokenFile()
     if not tokens.tokens() and not issuers and (settings.requires_token or not settings.is_loopback):
         raise UsageError(
-            f"{settings.host} can be reached from other machines, so clients need a token, and there are none; create "
+            f"{settings.host} can be reached from other machines, so clients need a token, but there are none; create "
             "one with: toolc token create NAME"
             if not settings.is_loopback
             else "--require-token: there are no tokens; create one with: toolc token create NAME"

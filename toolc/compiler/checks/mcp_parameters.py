@@ -41,4 +41,4 @@ def check_mcp_parameters(tool: LocatedTool) -> Iterator[Diagnostic]:
         arguments = shorten(json.dumps(found.value), _LONGEST)
         reason = printable(shorten(error.message, _LONGEST))
         message = f"the arguments {arguments} are valid here, but not for the MCP server: {reason}"
-        yield Diagnostic(codes.WIDER_PARAMETERS, message, span, "narrow the parameters to what 'definition' accepts")
+        yield Diagnostic(codes.WIDER_PARAMETERS, message, span, "accept only values that 'definition' accepts")

@@ -1,4 +1,4 @@
-"""Listen on a socket, drop slow connections, and shut the server down."""
+"""Listen on a socket, trust the configured proxies, drop slow connections, and shut the server down."""
 
 from __future__ import annotations
 
