@@ -23,7 +23,7 @@ export class LiveCall {
     this.signal = signal;
     /** @type {any} */
     this.result = null;
-    this.state = element("p", { class: "state", role: "status" }, "starting");
+    this.state = element("p", { class: "state", role: "status" }, "waiting to start");
     this.progress = element("progress", { max: 100, "aria-label": "Progress", hidden: true });
     this.output = element("pre", { class: "output", tabindex: 0, role: "log", "aria-label": "Output", hidden: true });
     this.connections = element("tbody");

@@ -132,7 +132,7 @@ async function start() {
   addEventListener("hashchange", () => showCurrent(true));
   addEventListener("toolc-client", (event) => showViews(/** @type {CustomEvent} */ (event).detail));
   showViews(null);
-  signIn.showClient();
+  await signIn.showClient(); // before the view asks with a session that may have ended
   showCurrent(false);
 }
 

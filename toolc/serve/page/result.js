@@ -34,9 +34,9 @@ export function resultOf(result, tool) {
     append(made, element("p", { class: "hint" }, "The result is empty."));
   }
   if (result.structured !== undefined) {
-    append(made, element("h3", null, "Data"), json(result.structured, "Data"));
+    append(made, element("h2", null, "Data"), json(result.structured, "Data"));
   }
-  append(made, details.stderr && [element("h3", null, "stderr"), ...textOf(details.stderr, "stderr")], stagesOf(details.timing_ms));
+  append(made, details.stderr && [element("h2", null, "stderr"), ...textOf(details.stderr, "stderr")], stagesOf(details.timing_ms));
   append(made, element("details", null, element("summary", null, "All details"), json(details, "All details")));
   return made;
 }

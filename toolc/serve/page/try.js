@@ -142,7 +142,7 @@ class Trial {
     const call = { tool: name, args: this.args() ?? {}, needsToken: this.needsToken, source, hasWorkspace: workspace !== "none" };
     const kinds = { curl: curlRequest(call), "toolc run": commandLine(call), Python: pythonProgram(call) };
     this.requests.replaceChildren(...Object.entries(kinds).flatMap(([kind, text]) => [
-      element("h3", null, kind), code(text, `Request for ${kind}`), copyButton(() => text, `Copy for ${kind}`),
+      element("h2", null, kind), code(text, `Request for ${kind}`), copyButton(() => text, `Copy for ${kind}`),
     ]));
   }
 }

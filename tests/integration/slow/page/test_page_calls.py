@@ -1,5 +1,6 @@
 """Sign-in, calls, history and confirmations in Chromium, with real calls of hostile tools."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,7 @@ tools:
     confirm: true
     parameters: {{path: {{type: string, maxLength: 200, description: "The file, e.g. 'a.txt'"}}}}
     backend: {{shell: {{argv: [echo, wiped, "{{{{ path }}}}"]}}}}
+    sandbox: {{limits: {{timeout: 10m}}}}
   - name: sort_file
     description: Sort the lines of a file in the workspace. Use it for lists.
     parameters: {{path: {{type: string, maxLength: 200, description: "The file, e.g. 'data/a.txt'"}}}}
@@ -91,12 +93,28 @@ def is_harmless(page: Browser, origin: str) -> None:
     assert [each for each in loaded if not each.startswith((origin, f"blob:{origin}"))] == []
 
 
+def start(page: Browser, tool: str, **arguments: str) -> str:
+    """Start a call as the client ``local``, and return its id."""
+    identifier: str = page.run(
+        "return fetch('api/v1/tools/' + arguments[0], {method: 'POST', headers: {Prefer: 'respond-async'}, "
+        "body: arguments[1]}).then((each) => each.json()).then((each) => each.id)",
+        tool,
+        json.dumps(arguments),
+    )
+    return identifier
+
+
 def sign_in(page: Browser, folder: Path, *name: str) -> str:
     link = toolc(folder, "token", "link", *name).strip()
     page.open(link, "button.primary")
     page.wait("button.primary").click()
     page.wait(".row")
     return link
+
+
+def sign_out(page: Browser) -> None:
+    page.wait("#client button").click()
+    page.wait("#client:not(:has(button)) .icon")
 
 
 def test_a_link_signs_in_once_after_a_click_and_leaves_no_secret(
@@ -112,11 +130,20 @@ def test_a_link_signs_in_once_after_a_click_and_leaves_no_secret(
     chromium.wait(".problem:not(:empty)")
     assert chromium.wait(".problem").text.startswith("this link has been used or has expired")
     chromium.open(server.url + "/", "#client button")
-    chromium.wait("#client button").click()
+    sign_out(chromium)
     chromium.open(server.url + "/", "#client .icon")
     assert chromium.wait("#client").text == "local"
     assert "History" in chromium.wait("#views").text
     assert "Confirmations" not in chromium.wait("#views").text
+
+
+def test_a_session_that_has_ended_does_not_lock_the_page(folder: Path, server: RealServer, chromium: Browser) -> None:
+    toolc(folder, "token", "create", "bob")
+    sign_in(chromium, folder, "bob")
+    assert chromium.wait("#client").text.startswith("bob")
+    toolc(folder, "token", "revoke", "bob")
+    chromium.open(server.url + "/", ".row")
+    assert chromium.wait("#client").text == "local"
 
 
 def test_wrong_arguments_are_marked_at_their_fields(server: RealServer, chromium: Browser) -> None:
@@ -141,7 +168,7 @@ def test_a_call_is_followed_to_its_result(server: RealServer, chromium: Browser)
     assert "a.example:25" in chromium.wait(".connections").text
     assert "refused" in chromium.wait(".connections").text
     assert HOSTILE in chromium.wait(".result pre").text
-    assert HOSTILE in chromium.wait(".result h3 + pre").text  # stderr
+    assert HOSTILE in chromium.wait(".result h2 + pre").text  # stderr
     assert chromium.run("return document.querySelector('.result img').naturalWidth") == 1
     for each in chromium.all(".trial summary"):
         each.click()
@@ -199,7 +226,7 @@ def test_files_are_put_into_the_workspace_and_replaced_only_when_asked(
     ended(chromium, "ended: success")
     assert chromium.wait(".result pre").text == "a\nb"
     assert chromium.texts(".result figure strong") == [f"data/{name}"]
-    chromium.wait(".result figure button").click()
+    chromium.run("document.querySelector('.result figure button').click()")
     assert chromium.downloaded(folder / "downloads").read_text() == "b\na\n"
     chromium.run(
         "const data = new DataTransfer(); data.items.add(new File(['z'], arguments[0]));"
@@ -233,14 +260,7 @@ def test_a_call_says_that_it_waits_for_a_confirmation(server: RealServer, chromi
 
 def test_a_reviewer_changes_and_denies_calls(folder: Path, server: RealServer, chromium: Browser) -> None:
     chromium.open(f"{server.url}/#/try/wipe", ".trial")
-    calls = [
-        chromium.run(
-            "return fetch('api/v1/tools/wipe', {method: 'POST', headers: {Prefer: 'respond-async'}, "
-            "body: arguments[0]}).then((each) => each.json())",
-            f'{{"path": "{HOSTILE}{number}"}}',
-        )
-        for number in range(2)
-    ]
+    calls = [start(chromium, "wipe", path=f"{HOSTILE}{number}") for number in range(2)]
     sign_in(chromium, folder, "ann")
     chromium.open(f"{server.url}/#/confirmations", ".question")
     assert "local wants to call wipe" in chromium.texts(".question h2")
@@ -258,30 +278,38 @@ def test_a_reviewer_changes_and_denies_calls(folder: Path, server: RealServer, c
     chromium.wait(".question:only-child .actions input").send_keys("not today")
     chromium.all(".question .actions button")[1].click()
     chromium.wait(".notice:not([hidden])")
-    chromium.wait("#client button").click()
-    chromium.open(f"{server.url}/#/calls/{calls[0]['id']}", ".result .badge")
+    sign_out(chromium)
+    chromium.open(f"{server.url}/#/calls/{calls[0]}", ".result .badge")
     assert chromium.wait(".result pre").text == "wiped changed"
-    chromium.open(f"{server.url}/#/calls/{calls[1]['id']}", ".result .badge")
+    chromium.open(f"{server.url}/#/calls/{calls[1]}", ".result .badge")
     assert "was denied: not today" in chromium.wait(".result pre").text
 
 
-@pytest.mark.parametrize("view", ["try/draw", "try/sort_file", "history", "confirmations", "sign-in/ann/x"])
+@pytest.mark.parametrize("view", ["try/draw", "try/sort_file", "history", "calls", "confirmations", "sign-in/ann/x"])
 def test_every_view_of_calls_is_accessible_and_fits(
     view: str, folder: Path, server: RealServer, chromium: Browser
 ) -> None:
+    chromium.open(server.url + "/", ".row")
+    address = f"{view}/{start(chromium, 'draw', text=HOSTILE)}" if view == "calls" else view
     if view == "confirmations":
+        start(chromium, "wipe", path=HOSTILE)
         sign_in(chromium, folder, "ann")
+    chromium.open(f"{server.url}/#/{address}")
+    if view == "calls":
+        ended(chromium, "ended: success")
+    if view == "confirmations":
+        chromium.wait(".question")
+    if view == "try/sort_file":
+        chromium.wait(".upload summary").click()
+    if view == "try/draw":
+        chromium.wait(".trial > div > details summary").click()
+        for box in chromium.all(".optional > label > input"):
+            box.click()
+        run_button(chromium)
+        ended(chromium, "ended: invalid_args")
     for width in WIDTHS:
         for theme in THEMES:
             chromium.look(width, theme)
-            chromium.open(f"{server.url}/#/{view}")
-            if view == "try/sort_file":
-                chromium.wait(".upload summary").click()
-            if view == "try/draw":
-                for box in chromium.all(".optional > label > input"):
-                    box.click()
-                run_button(chromium)
-                ended(chromium, "ended: invalid_args")
             chromium.shoot(f"{view.removesuffix('/ann/x').replace('/', '-')}-{width}-{theme}")
             assert chromium.violations() == [], (width, theme)
             assert chromium.run("return document.documentElement.scrollWidth <= innerWidth"), (width, theme)

@@ -189,6 +189,7 @@ def test_a_reviewer_signs_in_reviews_and_confirms_with_keys_alone(
     assert chromium.active("id") == "place"
     chromium.focus("#client button")
     chromium.press("ENTER")
+    chromium.wait("#client:not(:has(button)) .icon")
     chromium.open(f"{server.url}/#/calls/{call['id']}", ".result .badge")
     assert chromium.wait(".result pre").text.startswith("wiped ")
     assert "bc" in chromium.wait(".result pre").text

@@ -168,10 +168,10 @@ def test_a_caller_is_refused_a_review_and_an_unknown_address_says_so(server: Rea
 
 @pytest.mark.parametrize("view", ["", "tools/count_words", "tools/old_tool", "review"])
 def test_every_view_is_accessible_and_fits(view: str, reviewer: RealServer, chromium: Browser) -> None:
+    chromium.open(f"{reviewer.url}/#/{view}", "main:not([aria-busy]) .card, main:not([aria-busy]) .row")
     for width in WIDTHS:
         for theme in THEMES:
             chromium.look(width, theme)
-            chromium.open(f"{reviewer.url}/#/{view}", "main:not([aria-busy]) .card, main:not([aria-busy]) .row")
             chromium.shoot(f"{view.replace('/', '-') or 'catalog'}-{width}-{theme}")
             assert chromium.violations() == [], (width, theme)
             assert all("tokens" in each for each in chromium.texts(".row")), (width, theme)
