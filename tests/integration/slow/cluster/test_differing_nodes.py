@@ -138,15 +138,14 @@ def test_a_call_waits_while_its_node_gets_images(
         contextlib.closing(APIClient(f"unix://{gvisor_socket()}", version="auto", timeout=300)) as api,
         RayExecutor(registry, engine="docker", is_usable=lambda each: each["NodeID"] == head) as executor,
         ThreadPoolExecutor(1) as threads,
+        contextlib.ExitStack() as stack,
     ):
+        stack.callback(fetched.set)
+        call = threads.submit(executor.run, "later", {})
+        until(lambda: fetching and fetching[0].lacks)
         repository, _, tag = LATER.partition(":")
-        try:
-            call = threads.submit(executor.run, "later", {})
-            until(lambda: fetching and fetching[0].lacks)
-            api.tag(base_tag(), repository, tag)
-            assert not call.done()
-            fetched.set()
-            assert call.result().text == "later\n"
-            api.remove_image(LATER)
-        finally:
-            fetched.set()
+        api.tag(base_tag(), repository, tag)
+        stack.callback(api.remove_image, LATER)
+        assert not call.done()
+        fetched.set()
+        assert call.result().text == "later\n"
