@@ -214,6 +214,7 @@ async def test_the_user_of_a_client_answers_questions(
         return ElicitResult(action="accept", content={"city": "Rome"})
 
     async with Client(make_server(executor, version="1"), mode=mode, elicitation_callback=ask) as client:
+        assert client.instructions is None  # those of the foreign server are not passed on
         result = await client.call_tool("my_act", {"how": "question form"})
     assert isinstance(result.content[0], TextContent)
     assert json.loads(result.content[0].text) == answer
@@ -372,6 +373,16 @@ def test_a_list_that_cannot_be_read_is_an_error(opened: Open, mode: str, reason:
     assert (kind, message) == (
         "serialization", f"the MCP server 'hostile' violated the protocol and was stopped: {reason}"
     )  # fmt: skip
+
+
+def test_data_is_validated_against_the_reviewed_schema_of_results(engine: OciEngine, tmp_path: Path) -> None:
+    value = spec("honest")
+    value["tools"][0]["result"] = {"schema": {"type": "object", "properties": {"n": {"type": "string"}}}}  # type: ignore[index,call-overload]
+    (tmp_path / "hostile_mcp.py").write_text(SERVER, encoding="utf-8")
+    (tmp_path / "hostile.yaml").write_text(json.dumps(value), encoding="utf-8")
+    with Executor(Registry.load(tmp_path / "hostile.yaml"), engine=engine) as made:
+        kind, message = failed(act(made, "structured"))
+    assert (kind, "n: expected a string, got the number 1" in message) == ("serialization", True)
 
 
 def test_arguments_are_validated_against_the_original_of_a_portable_schema(engine: OciEngine, tmp_path: Path) -> None:
