@@ -106,6 +106,7 @@ def workspace(tmp_path: Path) -> Path:
 
 @pytest.mark.integrations
 @pytest.mark.needs_engine
+@pytest.mark.timeout(600)  # packages are downloaded twice
 @pytest.mark.parametrize("server", SERVERS, ids=lambda each: each.newer[1])
 def test_a_public_server_is_called_until_it_is_another_version(server: Server, workspace: Path, tmp_path: Path) -> None:
     repository = Repository.make(tmp_path / "reviewed")
