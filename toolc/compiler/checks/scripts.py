@@ -90,19 +90,16 @@ def shell_script(tool: LocatedTool) -> ScriptText | None:
     backend = tool.spec.backend
     if not isinstance(backend, ShellBackend) or not isinstance(backend.command, Script):
         return None
-    if not is_shell(backend.command):
-        return None
-    return script_text(tool, backend.command)
+    return script_text(tool, backend.command) if is_shell(backend.command) else None
 
 
 def script_text(tool: LocatedTool, script: Script) -> ScriptText:
     """Return the script of a tool in any language, with its position."""
     node = tool.node_at("backend", "shell", "script")
     route = ("backend", "shell", "script" if node is not None else "file")
-    is_inline = isinstance(node, Scalar) and node.span.path == tool.source.path and node.value == script.text
-    return ScriptText(
-        script.text, tool.source, node if is_inline and isinstance(node, Scalar) else None, tool.span(*route)
-    )
+    holder = node if isinstance(node, Scalar) and node.span.path == tool.source.path else None
+    inline = holder if holder is not None and holder.value == script.text else None
+    return ScriptText(script.text, tool.source, inline, tool.span(*route))
 
 
 def is_shell(script: Script) -> bool:

@@ -117,10 +117,7 @@ class SpecFolder:
 
     def case_twins(self, folder: str) -> tuple[tuple[str, str], ...]:
         """Return the pairs of names in ``folder`` that are one file on macOS or Windows, without the folder."""
-        return self._log_request("case_twins", folder, self._case_twins)
-
-    def _case_twins(self, folder: str) -> tuple[tuple[str, str], ...]:
-        return tuple(case_conflicts(self._names(folder)))
+        return self._log_request("case_twins", folder, lambda inside: tuple(case_conflicts(self._names(inside))))
 
     def has(self, name: str) -> bool:
         """Return whether the file ``name`` exists. False if ``name`` is not a valid relative path."""
