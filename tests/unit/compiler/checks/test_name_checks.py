@@ -22,7 +22,7 @@ def tools(*names: str) -> str:
     ("one", "two"),
     [
         ("file_read", "fileRead"), ("file_read", "file-read"), ("get_comment", "get_comments"),
-        ("serach_files", "search_files"), ("list_tabels", "list_tables"),
+        ("serach_files", "search_files"), ("list_tabels", "list_tables"), ("read_a_file", "readAFile"),
     ],
 )  # fmt: skip
 def test_similar_names_are_reported(tmp_path: Path, one: str, two: str) -> None:

@@ -294,6 +294,12 @@ def test_only_idempotent_requests_can_have_retries(
     assert any("may do the work twice" in each for each in found) is refused
 
 
+def test_a_cookie_has_one_style(tmp_path: Path) -> None:
+    cookies = "cookies: {a: {value: b, style: simple}}"
+    (found,) = found_in(tmp_path, f"{HEAD}backend: {{http: {{url: 'https://a.example/', {cookies}}}}}\n")
+    assert "a cookie has no style 'simple'" in found
+
+
 def test_a_cursor_is_a_parameter_of_the_query_or_a_place_in_the_body(tmp_path: Path) -> None:
     pages = "pagination: {cursor: {parameter: after, next: meta.next}}"
     backend = tool_of(tmp_path, f"{HEAD}backend: {{http: {{url: 'https://a.example/', {pages}}}}}\n").backend

@@ -6,13 +6,15 @@ import pytest
 from reviews.reviewing import change_lines, difference
 
 SPEC = "toolc: 1\nname: look\ndescription: Look at the moon.\nbackend: {python: {file: look.py}}\n"
-LONG = "X = 0\n" * 40_000
+PROGRAM = "def look() -> str:\n    return 'full'\n"
+LONG = "#" * (200_001 - len(f"# New.\n\n{PROGRAM}")) + "\n"
+"""With a new first line, the shortest file that is not compared."""
+
 SLOW = 'X = f"' + "{0}" * 6_000 + '"\n'
 
 
 def message(folder: Path, before: str, after: str) -> str:
-    program = "def look() -> str:\n    return 'full'\n"
-    states = ({"look.yaml": SPEC, "look.py": top + program} for top in (before, after))
+    states = ({"look.yaml": SPEC, "look.py": top + PROGRAM} for top in (before, after))
     (tool,) = difference(folder, *states).tools
     (line,) = (each for each in change_lines(tool.changes) if each.startswith("RSK07"))
     return line

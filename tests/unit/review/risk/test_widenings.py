@@ -2,12 +2,13 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from cli.diff_command import diff
 from reviews.repositories import Repository
-from reviews.reviewing import edited, review_cases
+from reviews.reviewing import PLAIN, edited, one, review_cases
 
 SPECS, SECTIONS = review_cases("widenings")
 CASES = {f"{section}: {name}": case for section, cases in SECTIONS.items() for name, case in cases.items()}
@@ -36,3 +37,18 @@ def test_widening_has_its_grade(repository: Repository, case: dict[str, Any]) ->
     found = diff("HEAD~1", "HEAD", "--format", "json")
     assert (found.exit_code, found.stderr) == (0, ""), found.stderr
     assert risks(found.stdout, case.get("spec", "plain")) == case["changes"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("a/x:1", "a/x:2", "the image changed"),
+        ("a/x", "a/x@sha256:" + "1" * 64, "the image changed"),
+        ("a/x@sha256:" + "1" * 64, "a/x:1", "the image is no longer pinned by digest"),
+        ("a/x@sha256:" + "1" * 64, "a/x@sha256:" + "2" * 64, "the image digest changed"),
+        ("a/x@sha256:" + "1" * 64, "b/x@sha256:" + "2" * 64, "the image comes from another repository"),
+    ],
+)
+def test_the_message_says_what_changed_of_an_image(tmp_path: Path, old: str, new: str, message: str) -> None:
+    specs = (f"{PLAIN}sandbox: {{image: '{each}'}}\n" for each in (old, new))
+    assert f"RSK03 high: {message}" in one(tmp_path, *specs)
