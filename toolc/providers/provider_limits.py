@@ -26,7 +26,6 @@ NAMES: Final = {
     "strict_choices": "properties with an ``anyOf`` of all strict tools of a request",
     "strict_fields": "properties of all strict tools of a request",
     "strict_levels": "nested objects of a strict tool",
-    "strict_properties": "properties of a strict tool",
     "strict_values": "values of all ``enum`` and ``const`` of a strict tool",
     "strict_characters": "characters of all names and values of a strict tool",
     "strict_characters_of_many": "characters of an ``enum`` with more than ``MANY_VALUES`` values of a strict tool",
@@ -131,7 +130,6 @@ class _Counts:
     strict_choices: int = 0
     strict_fields: int = 0
     strict_levels: int = 0
-    strict_properties: int = 0
     strict_values: int = 0
     strict_characters: int = 0
     strict_characters_of_many: int = 0
@@ -142,7 +140,6 @@ class _Counts:
         texts = sum(len(each) for each in values if isinstance(each, str))
         level += "properties" in schema
         self.strict_levels = max(self.strict_levels, level)
-        self.strict_properties += len(properties)
         self.strict_fields += len(properties)
         self.strict_optional += sum(name not in required for name in properties)
         self.strict_choices += sum(isinstance(each, dict) and "anyOf" in each for each in properties.values())

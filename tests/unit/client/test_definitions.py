@@ -5,13 +5,11 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from models.provider_cases import parameters, tool
+from models.provider_cases import tool
 
 from toolc import Executor, Registry, UsageError
 from toolc.client.definitions import definitions_for, limit_problem
 from toolc.model.names import PROVIDER_NAMES
-from toolc.model.spec.tool import ProviderChoice, ToolSpec
-from toolc.providers.json_schema.lowering import Loss
 from toolc.providers.provider_limits import limits_of
 
 MANY = tuple(tool(f"tool_{number:03}") for number in range(130))
@@ -82,84 +80,12 @@ def test_an_executor_and_a_registry_apply_the_limits(monkeypatch: pytest.MonkeyP
         assert executor.definitions("anthropic") == registry.definitions("anthropic")
 
 
-def strict(provider: str, name: str = "look") -> ToolSpec:
-    choices = (ProviderChoice(provider=provider, strict=True),)
-    return tool(name, parameters(at={"type": "string"}), providers=choices)
-
-
-@pytest.mark.parametrize(
-    ("provider", "all_strict", "some_strict"),
-    [
-        ("openai_chat", {"parallel_tool_calls": False}, {"parallel_tool_calls": False}),
-        ("openai_responses", {"parallel_tool_calls": False}, {"parallel_tool_calls": False}),
-        ("gemini", {"toolConfig": {"functionCallingConfig": {"mode": "VALIDATED"}}}, {}),
-        ("cohere", {"strict_tools": True}, {}),
-        ("anthropic", {}, {}), ("bedrock", {}, {}), ("mistral", {}, {}), ("ollama", {}, {}), ("mcp", {}, {}),
-    ],
-)  # fmt: skip
-def test_request_options_depend_on_the_strict_tools(
-    provider: str, all_strict: dict[str, object], some_strict: dict[str, object]
-) -> None:
-    from toolc.providers import load_provider
-
-    options = load_provider(provider).request_options
-    assert options([strict(provider), strict(provider, "see")]) == all_strict
-    assert options([strict(provider), tool("see")]) == some_strict
-    assert options(()) == {}
-
-
 def test_a_build_has_a_problem_if_its_definitions_are_too_large() -> None:
     size = limits_of("anthropic")["size"].value
     assert limit_problem("anthropic", ["look"], size, {}, unused) == ""
     assert "33554433 bytes of definitions" in limit_problem("anthropic", ["look"], size + 1, {}, unused)
 
 
-def test_openai_may_call_several_tools_without_strict_mode() -> None:
-    from toolc.providers import load_provider
-
-    assert load_provider("openai_chat").request_options([tool("see")]) == {"parallel_tool_calls": True}
-
-
-def test_cohere_is_not_strict_if_a_tool_cannot_be() -> None:
-    from toolc.providers import load_provider
-
-    choices = (ProviderChoice(provider="cohere", strict=True),)
-    optional = tool("see", parameters(at={"type": "string"}) | {"required": []}, providers=choices)
-    provider = load_provider("cohere")
-    assert provider.request_options([strict("cohere"), optional]) == {}
-    assert provider.request_options([strict("cohere"), strict("cohere", "see")]) == {"strict_tools": True}
-    assert [loss.message for loss in provider.lower([optional]).losses] == [
-        "Cohere's strict mode does not support parameters that are all optional; the definition is not strict"
-    ]
-
-
-def test_the_sdks_accept_the_options() -> None:
-    from google.genai import types
-
-    options = {"toolConfig": {"functionCallingConfig": {"mode": "VALIDATED"}}}
-    config = types.GenerateContentConfig.model_validate(options).tool_config
-    assert config
-    assert config.function_calling_config
-    assert config.function_calling_config.mode == "VALIDATED"
-
-
 def test_an_unknown_provider_is_an_error() -> None:
     with pytest.raises(UsageError, match="there is no provider 'openai'"):
         Registry().request_options("openai")
-
-
-def test_definitions_for_cohere_are_strict_only_if_all_are() -> None:
-    from toolc.providers import load_provider
-
-    bounded = parameters(at={"type": "string", "maxLength": 9})
-    choices = (ProviderChoice(provider="cohere", strict=True),)
-    tools = [tool("look", bounded, providers=choices), tool("see")]
-    lowering = load_provider("cohere").lower(tools)
-    assert [loss for loss in lowering.losses if "strict" in loss.message] == [
-        Loss(
-            "look", "/providers/cohere/strict", "Cohere's strict mode applies to all tools of a request, "
-            "and see is not strict; the definition is not strict", kind="not_strict",
-        )
-    ]  # fmt: skip
-    assert lowering.tools == load_provider("cohere").lower([tool("look", bounded), tool("see")]).tools
-    assert "maxLength" not in str(load_provider("cohere").lower(tools[:1]).tools).replace("(maxLength: 9)", "")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models.provider_cases import TOOLS, tool
+from models.provider_cases import TOOLS, parameters, tool
 from ollama import Tool
 from schemas.random_schemas import RandomSchemas
 
@@ -51,3 +51,9 @@ def test_the_schema_of_a_nested_object_is_not_sent() -> None:
     inner: Any = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
     (definition,) = OLLAMA.lower([tool("look", {"type": "object", "properties": {"guest": inner}})]).tools
     assert sent(definition)["function"]["parameters"]["properties"] == {"guest": {"type": "object"}}
+
+
+def test_a_value_or_null_has_two_types() -> None:
+    schema = parameters(x={"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]})
+    definition: Any = OLLAMA.lower([tool("look", schema)]).tools[0]
+    assert definition["function"]["parameters"]["properties"]["x"] == {"type": ["string", "null"], "enum": ["a", None]}

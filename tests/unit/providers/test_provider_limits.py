@@ -6,7 +6,7 @@ from project.paths import ROOT
 
 from toolc.model.names import PROVIDER_NAMES
 from toolc.providers.json_schema.keywords import rules_of
-from toolc.providers.provider_limits import NAMES, all_limits, limits_of
+from toolc.providers.provider_limits import NAMES, all_limits, exceeded_limits, limits_of
 
 
 def test_each_limit_is_known_and_has_a_date_and_a_source() -> None:
@@ -22,6 +22,11 @@ def test_a_provider_has_one_limit_of_each_name() -> None:
     for provider in PROVIDER_NAMES:
         names = [limit.name for limit in all_limits() if provider in limit.providers]
         assert len(names) == len(set(names)) == len(limits_of(provider))
+
+
+def test_a_request_beyond_a_limit_is_described_with_the_date_of_the_limit() -> None:
+    (found,) = exceeded_limits("openai_chat", [f"tool_{number}" for number in range(130)])
+    assert found.describe() == "130 tools in one request (at most 128, as of 2025-11-29)"
 
 
 def rows() -> list[list[str]]:

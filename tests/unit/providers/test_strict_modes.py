@@ -13,11 +13,11 @@ from strict_cases import check_anthropic, check_cohere, check_openai
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.names import PROVIDER_NAMES
-from toolc.model.spec.tool import ProviderChoice
+from toolc.model.spec.tool import ProviderChoice, ToolSpec
 from toolc.providers import load_provider
 from toolc.providers.anthropic import STRICT as ANTHROPIC
 from toolc.providers.cohere import STRICT as COHERE
-from toolc.providers.json_schema.lowering import LossLog
+from toolc.providers.json_schema.lowering import Loss, LossLog
 from toolc.providers.json_schema.target import NotStrictError, Target, lower_schema
 from toolc.providers.mistral import STRICT as MISTRAL
 from toolc.providers.openai import STRICT as OPENAI
@@ -276,6 +276,12 @@ def test_openai_limits_the_values_of_enums() -> None:
     assert "15311 characters in an enum of more than 250 values (at most 15000 are allowed)" in loss
 
 
+def test_openai_never_gets_more_properties_than_it_accepts() -> None:
+    many: dict[str, JsonObject] = {f"p{number}": {"type": "null"} for number in range(5000)}
+    (loss,) = definition("openai_chat", parameters(a=parameters(**many)))[1]
+    assert "more than 5000 subschemas; the definition is not strict" in loss
+
+
 @pytest.mark.parametrize(
     ("schema", "fit", "what"),
     [
@@ -348,3 +354,64 @@ def test_more_properties_than_a_closed_object_declares_are_not_strict(mode: Targ
 )
 def test_a_property_that_the_closed_object_has_can_be_mentioned_again(mode: Target, schema: JsonObject) -> None:
     lowered(mode, schema, {"X": X})
+
+
+def strict(provider: str, name: str = "look") -> ToolSpec:
+    return tool(name, parameters(at={"type": "string"}), providers=STRICT[provider])
+
+
+@pytest.mark.parametrize(
+    ("provider", "all_strict", "some_strict"),
+    [
+        ("openai_chat", {"parallel_tool_calls": False}, {"parallel_tool_calls": False}),
+        ("openai_responses", {"parallel_tool_calls": False}, {"parallel_tool_calls": False}),
+        ("gemini", {"toolConfig": {"functionCallingConfig": {"mode": "VALIDATED"}}}, {}),
+        ("cohere", {"strict_tools": True}, {}),
+        ("anthropic", {}, {}), ("bedrock", {}, {}), ("mistral", {}, {}), ("ollama", {}, {}), ("mcp", {}, {}),
+    ],
+)  # fmt: skip
+def test_request_options_depend_on_the_strict_tools(
+    provider: str, all_strict: dict[str, object], some_strict: dict[str, object]
+) -> None:
+    options = load_provider(provider).request_options
+    assert options([strict(provider), strict(provider, "see")]) == all_strict
+    assert options([strict(provider), tool("see")]) == some_strict
+    assert options(()) == {}
+
+
+def test_openai_may_call_several_tools_without_strict_mode() -> None:
+    assert load_provider("openai_chat").request_options([tool("see")]) == {"parallel_tool_calls": True}
+
+
+def test_cohere_is_not_strict_if_a_tool_cannot_be() -> None:
+    optional = tool("see", parameters(at={"type": "string"}) | {"required": []}, providers=STRICT["cohere"])
+    provider = load_provider("cohere")
+    assert provider.request_options([strict("cohere"), optional]) == {}
+    assert provider.request_options([strict("cohere"), strict("cohere", "see")]) == {"strict_tools": True}
+    assert [loss.message for loss in provider.lower([optional]).losses] == [
+        "Cohere's strict mode does not support parameters that are all optional; the definition is not strict"
+    ]
+
+
+def test_the_sdks_accept_the_options() -> None:
+    from google.genai import types
+
+    options = {"toolConfig": {"functionCallingConfig": {"mode": "VALIDATED"}}}
+    config = types.GenerateContentConfig.model_validate(options).tool_config
+    assert config
+    assert config.function_calling_config
+    assert config.function_calling_config.mode == "VALIDATED"
+
+
+def test_definitions_for_cohere_are_strict_only_if_all_are() -> None:
+    bounded = parameters(at={"type": "string", "maxLength": 9})
+    tools = [tool("look", bounded, providers=STRICT["cohere"]), tool("see")]
+    lowering = load_provider("cohere").lower(tools)
+    assert [loss for loss in lowering.losses if "strict" in loss.message] == [
+        Loss(
+            "look", "/providers/cohere/strict", "Cohere's strict mode applies to all tools of a request, "
+            "and see is not strict; the definition is not strict", kind="not_strict",
+        )
+    ]  # fmt: skip
+    assert lowering.tools == load_provider("cohere").lower([tool("look", bounded), tool("see")]).tools
+    assert "maxLength" not in str(load_provider("cohere").lower(tools[:1]).tools).replace("(maxLength: 9)", "")
