@@ -49,8 +49,8 @@ _NODE: Final = 18
 _ARCHIVE_BYTES: Final = 3 * 1024 * 1024
 """The size after which another archive begins. A file of a spec has at most 4 MiB, and most files are small."""
 
-_NOT_RUN: Final = (".map", ".md", ".d.ts", ".d.cts", ".d.mts", ".package-lock.json")
-"""The ends of the names of files that Node.js does not need."""
+_NOT_RUN: Final = (".map", "readme.md", "changelog.md", ".d.ts", ".d.cts", ".d.mts", ".package-lock.json")
+"""The ends of the names of files that Node.js does not need. Some servers read other Markdown when they start."""
 
 
 def name_of(package: str) -> str:
@@ -158,7 +158,7 @@ def servers_in(text: str) -> Iterator[tuple[str, JsonObject]]:
     """Yield the name and the entry of each server in the configuration of a client. Raises ``UsageError``."""
     try:
         value = json.loads(plain_json(text))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"it is not JSON: {error}") from None
     entries = map_under(value, "mcpServers") or map_under(value, "servers") if isinstance(value, dict) else {}
     if not entries:
@@ -211,7 +211,7 @@ def _note_newer_node(about: JsonObject, name: str) -> None:
 
 def _archives(place: Path) -> Iterator[bytes]:
     """Yield the packages as archives that fit into a spec. The same packages give the same archives."""
-    files = [each for each in sorted((place / "node_modules").rglob("*")) if not each.name.endswith(_NOT_RUN)]
+    files = [each for each in sorted((place / "node_modules").rglob("*")) if not each.name.lower().endswith(_NOT_RUN)]
     while files:
         data = BytesIO()
         with GzipFile(fileobj=data, mode="wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as archive:
@@ -236,6 +236,8 @@ def _run(argv: Sequence[str], folder: Path) -> str:
     except FileNotFoundError:
         raise UsageError(f"this needs {argv[0]}, which is not installed on this machine") from None
     if done.returncode != 0:
-        reason = next((line for line in done.stderr.splitlines() if "rror" in line), done.stderr.strip()[-200:])
+        reason = next(
+            (line for line in done.stderr.splitlines() if "error" in line.lower()), done.stderr.strip()[-200:]
+        )
         raise UsageError(f"{argv[-1]} could not be installed: {reason[:300]}")
     return done.stdout

@@ -42,6 +42,7 @@ def import_mcp(folder: Path, *options: str, mode: str = "honest") -> subprocess.
 def test_import_writes_a_working_spec(folder: Path) -> None:
     result = import_mcp(folder, "--prefix", "my_", "--rename", "other=another", "--name", "notes")
     assert (result.returncode, result.stdout) == (0, "notes.yaml: 2 tools imported (1 written)\n")
+    assert "  my_act: Act as the caller says.\n  another: Another tool.\n" in result.stderr
     assert "left out the resources and prompts of notes: toolc imports only tools" in result.stderr
     assert "notes:\n    command: [python3, server.py, honest]\n    files: [server.py]\n" in (
         folder / "notes.yaml"

@@ -1,12 +1,23 @@
 """Where ``toolc import mcp`` finds servers: names of packages, and the configurations of clients."""
 
+import os
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
-from toolc.cli.mcp_sources import name_of, name_of_host, package_of, secret_headers, servers_in, with_pip, with_url
+from toolc.cli.mcp_sources import (
+    name_of,
+    name_of_host,
+    package_of,
+    secret_headers,
+    servers_in,
+    with_npm,
+    with_pip,
+    with_url,
+)
 from toolc.importers.mcp_spec import McpSource
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject
@@ -114,6 +125,23 @@ def test_a_package_starts_as_a_module_or_by_its_script(
     assert with_pip(McpSource(name="a", sandbox={}), "a-server").command == ("python3", *start)
 
 
+def test_servers_may_read_markdown_when_they_start_but_not_their_readme(tmp_path: Path) -> None:
+    npm = tmp_path / "bin/npm"
+    npm.parent.mkdir()
+    folder = "node_modules/b"
+    npm.write_text(
+        f"#!/bin/sh\nmkdir -p {folder}\ntouch {folder}/README.md {folder}/instructions.md\n"
+        f"""echo '{{}}' >package-lock.json\necho '{{"bin": "b.js"}}' >{folder}/package.json\n""",
+        encoding="utf-8",
+    )
+    npm.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{npm.parent}:{os.environ['PATH']}")
+        with_npm(McpSource(name="b", sandbox={}), "b@1.0.0", tmp_path)
+    with tarfile.open(tmp_path / "b-image/packages-1.tgz") as archive:
+        assert [Path(each).name for each in archive.getnames()] == ["b", "instructions.md", "package.json"]
+
+
 def test_a_package_that_does_not_exist_is_an_error(wheels: Callable[..., None]) -> None:
     with pytest.raises(UsageError, match="nowhere==1 could not be installed: ERROR: "):
         with_pip(McpSource(name="a", sandbox={}), "nowhere==1")
@@ -138,7 +166,12 @@ def test_configurations_of_clients_are_read_with_comments(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{", "it is not JSON"), ("[]", "it has no MCP servers"), ('{"servers": {}}', "it has no MCP servers")],
+    [
+        ("{", "it is not JSON"),
+        ("[" * 100_000, "it is not JSON"),
+        ("[]", "it has no MCP servers"),
+        ('{"servers": {}}', "it has no MCP servers"),
+    ],
 )
 def test_a_file_without_servers_is_an_error(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):

@@ -24,13 +24,16 @@ from toolc.cli.import_changes import (
 )
 from toolc.model.errors import ToolcError, UsageError
 from toolc.model.json_schema import JsonObject
-from toolc.model.text import printable
+from toolc.model.text import printable, shorten
 
 if TYPE_CHECKING:
     from toolc.importers.mcp_spec import McpSource
     from toolc.runtime.sessions.mcp_client import Offer
 
 _CLIENTS: Final = ("claude-desktop", "cursor", "vscode")
+
+_SHOWN: Final = 200
+"""How much of each description is printed, in characters. The file has all of it."""
 
 
 @click.command("mcp", short_help="Write the spec of an MCP server.")
@@ -160,6 +163,10 @@ def _write(
     choice = McpChoice(only=texts(options["only"]), renamed=renamed(options), prefix=str(options["prefix"]))
     tools = mcp_tools(source, offer.tools, choice)
     invalid = remove_invalid_tools(source, tools)
+    for tool in tools.values():
+        click.echo(
+            f"  {tool['name']}: {printable(shorten(' '.join(str(tool['description']).split()), _SHOWN))}", err=True
+        )
     report_findings(place, invalid.findings)
     left_out = [LeftOutPart(each, reason, source.name) for each, reason in invalid.removed.items()]
     report_left_out(left_out)
