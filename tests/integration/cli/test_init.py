@@ -210,7 +210,7 @@ def test_an_existing_project_file_is_not_changed(
     ("arguments", "message"),
     [
         ((), "DIR is missing; name the folder to create, or add a tool to this folder with --tool NAME"),
-        (("--tool", "postgres", "--ci", "github"), "cannot be combined with --ci or --owner"),
+        (("--tool", "postgres", "--ci", "github"), "cannot be combined with --ci, --owner, --call or --from"),
         (("--tool", "oracle"), "'oracle' is not"),
     ],
 )

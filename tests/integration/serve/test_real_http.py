@@ -161,7 +161,7 @@ def test_tasks_end_with_a_killed_server(tmp_path: Path) -> None:
         wait_until(lambda: not nappers())
         errors = [send(server, "tasks/get", {"taskId": each})["error"] for each in tasks]
     assert {error["code"] for error in errors} == {-32602}
-    assert "which ends its tasks" in errors[0]["message"]
+    assert "which ends all tasks" in errors[0]["message"]
 
 
 def test_the_end_waits_for_calls_refuses_others_and_leaves_nothing(tmp_path: Path) -> None:

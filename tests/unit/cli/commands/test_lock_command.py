@@ -48,7 +48,7 @@ def test_locked_tool_can_be_called_until_it_changes(specs: Path, monkeypatch: py
     monkeypatch.chdir(specs.parent)
     status, text, _ = toolc("lock", "specs", "--check")
     assert status == 1
-    assert text.startswith("TOOL   CHANGE  FIELDS\nhello  effect  unknown")
+    assert text.startswith("TOOL   CHANGE  FIELDS\nhello  effect  Git has no version with the approved digest")
 
 
 @pytest.mark.slow
