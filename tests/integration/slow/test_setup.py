@@ -91,7 +91,7 @@ def test_the_minimum_versions_of_packages_are_enough(tmp_path: Path) -> None:
     options = ["--extra=serve", "--extra=agent", "--group=packaging", "--group=pytest"]
     lowest = ["--resolution=lowest-direct", f"--python={sys.executable}", f"--output-file={tmp_path / 'lowest.txt'}"]
     run(*uv, "pip", "compile", "pyproject.toml", *lowest, *options, cwd=ROOT)
-    run(*uv, "venv", f"--python={sys.executable}", str(tmp_path / "venv"), cwd=ROOT)
+    run(*uv, "venv", "--seed", f"--python={sys.executable}", str(tmp_path / "venv"), cwd=ROOT)
     run(*uv, "pip", "install", f"--python={python}", "-r", str(tmp_path / "lowest.txt"), cwd=ROOT)
     run(*uv, "pip", "install", f"--python={python}", "--no-build-isolation", "--no-deps", "--editable", ".", cwd=ROOT)
     tests = [f"tests/unit/{each}" for each in ("cli", "compiler", "document", "serve", "validation")]
