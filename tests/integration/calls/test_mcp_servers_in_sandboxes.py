@@ -377,7 +377,10 @@ def test_a_list_that_cannot_be_read_is_an_error(opened: Open, mode: str, reason:
 
 def test_data_is_validated_against_the_reviewed_schema_of_results(engine: OciEngine, tmp_path: Path) -> None:
     value = spec("honest")
-    value["tools"][0]["result"] = {"schema": {"type": "object", "properties": {"n": {"type": "string"}}}}  # type: ignore[index,call-overload]
+    tools = value["tools"]
+    assert isinstance(tools, list)
+    assert isinstance(tools[0], dict)
+    tools[0]["result"] = {"schema": {"type": "object", "properties": {"n": {"type": "string"}}}}
     (tmp_path / "hostile_mcp.py").write_text(SERVER, encoding="utf-8")
     (tmp_path / "hostile.yaml").write_text(json.dumps(value), encoding="utf-8")
     with Executor(Registry.load(tmp_path / "hostile.yaml"), engine=engine) as made:

@@ -72,6 +72,13 @@ def prepare(folder: Path, configuration: str = "") -> None:
         (folder / "config" / "toolc" / "config.yaml").write_text(configuration, encoding="utf-8")
 
 
+def commit(folder: Path, *paths: str) -> None:
+    """Make the folder a repository with one commit of these paths."""
+    git = ["git", "-c", "user.name=n", "-c", "user.email=n@example.com"]
+    for command in (["init", "-q"], ["add", *paths], ["commit", "-qm", "Add tools"]):
+        subprocess.run([*git, *command], cwd=folder, check=True)
+
+
 @contextmanager
 def real_server(folder: Path, *options: str, log_format: str = "text") -> Iterator[RealServer]:
     """Serve the specs of a folder on a free port, and kill the server at the end. Its log is the file ``log``."""

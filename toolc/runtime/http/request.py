@@ -54,7 +54,7 @@ class Target:
 
     @property
     def is_private(self) -> bool:
-        """Whether the data is unreadable for others on the network, because of TLS or a connection to this machine."""
+        """Whether others on the network cannot read the data: with TLS, or on a connection to this machine."""
         return self.scheme == "https" or is_loopback(self.host)
 
 

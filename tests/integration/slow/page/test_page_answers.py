@@ -5,14 +5,13 @@ object, so that no field is forgotten: names, tags, toolsets, policy messages, f
 """
 
 import json
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from browsers.chromium import Browser
-from calls.real_http import RealServer, prepare, real_server, toolc
+from calls.real_http import RealServer, commit, prepare, real_server, toolc
 
 HOSTILE = "\"'><img src=x onerror=pwned=1><script>pwned=1</script><a href=javascript:pwned=1>\u202e"
 PROTOCOL = [
@@ -104,9 +103,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     digests = {"surface": "a", "effect": "b"}
     result = {"tool": "draw_dot", "number": 1, "outcome": "failed", "duration_ms": 1, "problems": ["p"]}
     (folder / "results.json").write_text(json.dumps({"tests": [{**result, "digests": digests}]}))
-    git = ["git", "-c", "user.name=n", "-c", "user.email=n@example.com"]
-    for command in (["init", "-q"], ["add", "specs", "toolc.lock"], ["commit", "-qm", "Add tools"]):
-        subprocess.run([*git, *command], cwd=folder, check=True)
+    commit(folder, "specs", "toolc.lock")
     specs.write_text(SPECS.replace("public:443", "a.example:443").replace("maxLength: 20", "maxLength: 10"))
     toolc(folder, "token", "create", "ann", "--role", "reviewer")
     return folder

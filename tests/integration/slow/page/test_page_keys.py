@@ -1,12 +1,11 @@
 """The page with the keyboard alone: every control is reached, shows that it has the focus, and does its work."""
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from browsers.chromium import Browser
-from calls.real_http import RealServer, prepare, real_server, toolc
+from calls.real_http import RealServer, commit, prepare, real_server, toolc
 
 CONTROLS = "a[href], button, input, select, textarea, summary, [tabindex='0']"
 SPECS = """\
@@ -40,9 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     specs = folder / "specs" / "tools.yaml"
     specs.write_text(SPECS)
     (folder / "work").mkdir()
-    git = ["git", "-c", "user.name=n", "-c", "user.email=n@example.com"]
-    for command in (["init", "-q"], ["add", "specs"], ["commit", "-qm", "Add tools"]):
-        subprocess.run([*git, *command], cwd=folder, check=True)
+    commit(folder, "specs")
     specs.write_text(SPECS.replace("Print a word", "Print an empty line"))
     toolc(folder, "token", "create", "ann", "--role", "reviewer")
     return folder

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from browsers.chromium import KEYS, NODE_MODULES, THEMES, WIDTHS, Browser
-from calls.real_http import RealServer, environment, prepare, real_server, toolc
+from calls.real_http import RealServer, commit, environment, prepare, real_server, toolc
 from project.paths import ROOT
 
 from toolc.model.names import PROVIDER_NAMES
@@ -48,9 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     specs = folder / "specs" / "tools.yaml"
     specs.write_text(SPECS)
     toolc(folder, "lock", "specs")
-    git = ["git", "-c", "user.name=n", "-c", "user.email=n@example.com"]
-    for command in (["init", "-q"], ["add", "specs", "toolc.lock"], ["commit", "-qm", "Add tools"]):
-        subprocess.run([*git, *command], cwd=folder, check=True)
+    commit(folder, "specs", "toolc.lock")
     command = [sys.executable, "-m", "toolc", "test", "specs", "--json", "--engine", "oci"]
     results = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, check=False)
     (folder / "results.json").write_bytes(results.stdout)
