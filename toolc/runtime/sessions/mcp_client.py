@@ -12,6 +12,8 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from itertools import count
 from typing import Any, Final, NamedTuple, Self, TypeAlias, TypeVar
 
 import mcp_types as types
@@ -21,7 +23,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import TypeAdapter
 
 from toolc.backends.mcp import difference
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import McpCall
 from toolc.runtime.output.progress import MAX_MESSAGE
 from toolc.runtime.sessions.mcp_lines import MAX_LINE, ServerError
@@ -32,6 +34,9 @@ T = TypeVar("T")
 MAX_PAGES: Final = 100
 MAX_TOOLS: Final = 10_000
 """The maximum number of pages in the list of tools, and of tools on them. In all, they have at most ``MAX_LINE``."""
+
+_FIRST_ID: Final = 1_000_000_000
+"""The id of the first request without the SDK, which counts its own from 1."""
 
 OnProgress = Callable[[float | None, str], None]
 """Receives the percentage of a call's progress, or None if it is unknown, and a message."""
@@ -84,29 +89,74 @@ class _Stream(AbstractAsyncContextManager["_Stream"]):
     """The SDK's streams in both directions. The owner of the server closes them.
 
     ``tools`` is the last list of tools. The SDK does not see it, because it refuses a whole list for one invalid tool.
+    ``listing`` is the SDK's request for its first page, if the request can be repeated.
     """
 
     def __init__(self, messages: Messages, send: Send) -> None:
         self._messages = messages
-        self.send = send
-        self.tools: object = None
+        self._send = send
+        self._items = self._receive()
+        self.listing: SessionMessage | None = None
+        self._ids = count(_FIRST_ID)
+        self._waiting: dict[str, asyncio.Future[types.JSONRPCResponse | types.JSONRPCError]] = {}
+        self.tools: JsonValue = None
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> SessionMessage:
-        item = await anext(self._messages)
-        if isinstance(item.message, types.JSONRPCResponse) and "tools" in item.message.result:
-            self.tools, item.message.result["tools"] = item.message.result["tools"], []
-        return item
+        return await anext(self._items)
 
     receive = __anext__
 
+    async def send(self, item: SessionMessage) -> None:
+        """Send a message of the SDK."""
+        message = item.message
+        if isinstance(message, types.JSONRPCRequest) and message.method == "tools/list" and message.params is None:
+            self.listing = item
+        await self._send(item)
+
+    async def list_again(self) -> JsonObject:
+        """Repeat the request for the first page of tools, and return the result unchanged.
+
+        It precedes each call, and the SDK would add an eighth to the time of a call.
+        """
+        assert self.listing is not None
+        request_id = next(self._ids)
+        answer = self._waiting[str(request_id)] = asyncio.get_running_loop().create_future()
+        request = self.listing.message.model_copy(update={"id": request_id})
+        await self._send(replace(self.listing, message=request))
+        message = await answer
+        if isinstance(message, types.JSONRPCError):
+            raise MCPError.from_jsonrpc_error(message)
+        result: JsonObject = message.result
+        return result
+
     async def aclose(self) -> None:
+        await self._items.aclose()
         await self._messages.aclose()
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+    async def _receive(self) -> Messages:
+        """Yield the messages for the SDK."""
+        try:
+            async for item in self._messages:
+                message = item.message
+                if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+                    # Some servers make a string of each id.
+                    if answer := self._waiting.pop(str(message.id), None):
+                        if not answer.cancelled():
+                            answer.set_result(message)
+                        continue
+                    if isinstance(message, types.JSONRPCResponse) and "tools" in message.result:
+                        self.tools, message.result["tools"] = message.result["tools"], []
+                yield item
+        finally:
+            self.listing = None  # the SDK reports that the connection is closed
+            for each in self._waiting.values():
+                each.cancel()
 
 
 class _Session(ClientSession):
@@ -199,8 +249,8 @@ class McpClient:
         cursor: str | None = None
         size = 0
         for _ in range(MAX_PAGES):
-            page = await self._request(types.ListToolsRequest(params=types.PaginatedRequestParams(cursor=cursor)))
-            listed, following = self._stream.tools, page.get("nextCursor")
+            page = await self._page(cursor)
+            listed, following = page.get("tools"), page.get("nextCursor")
             tools += [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
             if not isinstance(following, str):
                 return tools
@@ -208,6 +258,12 @@ class McpClient:
             if size > MAX_LINE or len(tools) > MAX_TOOLS:
                 break
         raise ServerError("its list of tools does not end")
+
+    async def _page(self, cursor: str | None) -> JsonObject:
+        if cursor is None and self._stream.listing:
+            return await self._stream.list_again()
+        page = await self._request(types.ListToolsRequest(params=types.PaginatedRequestParams(cursor=cursor)))
+        return page | {"tools": self._stream.tools}
 
     async def _call_tool(self, call: McpCall, on_progress: OnProgress) -> JsonObject:
         changed = difference(call.server, call.tool, call.definition, await self._list_tools())

@@ -77,6 +77,7 @@ class SandboxConnection(SandboxThread):
         self._ended: Outcome | InfrastructureError | None = None
         self._is_new = True
         self._changed = asyncio.Event()
+        self._reader = MessageReader()
         super().__init__(start_request(plan), start, replace(egress, on_attempt=self._report_attempt), timing)
 
     @property
@@ -86,14 +87,14 @@ class SandboxConnection(SandboxThread):
 
     async def messages(self) -> Messages:
         """Yield the messages of the server until it ends or violates a limit, which kills it."""
-        reader, changed = MessageReader(), self._changed
+        changed = self._changed
         try:
             while self._ended is None:
                 # Other servers go first, even if this one never stops.
                 await (asyncio.sleep(0) if changed.is_set() else changed.wait())
                 changed.clear()
                 data, outcome = self._take()
-                for message in reader.feed(data):
+                for message in self._reader.feed(data):
                     yield session_message(message)
                 self._ended = outcome
         except (ServerError, InfrastructureError) as error:
@@ -108,8 +109,11 @@ class SandboxConnection(SandboxThread):
 
         An answer is dropped if the server has not read much before it: it may ask for ever, and read nothing.
         """
+        is_request = isinstance(item.message, JSONRPCRequest)
+        if is_request:
+            self._reader.allow_answer()
         with self._lock:
-            if isinstance(item.message, JSONRPCRequest) or self._conversation.unsent_bytes < MAX_LINE:
+            if is_request or self._conversation.unsent_bytes < MAX_LINE:
                 self._conversation.send(encode_line(item.message.model_dump(by_alias=True, exclude_unset=True)))
                 self.flush()
 

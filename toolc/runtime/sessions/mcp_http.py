@@ -133,6 +133,7 @@ class HttpConnection:
         """Send a message. Unless it is a request, wait until the server has accepted it."""
         message = item.message
         if isinstance(message, JSONRPCRequest):
+            self._reader.allow_answer()
             self._start(item, message.id)
         elif not (isinstance(message, JSONRPCNotification) and self._version.startswith(_STATELESS)):
             async with self._room:

@@ -28,7 +28,10 @@ MAX_VALUES: Final = 200_000
 
 BURST: Final = 2000
 PER_SECOND: Final = 200
-"""How many lines a server may write at once, and how many more in each second. Progress needs a few per second.
+PER_REQUEST: Final = 10
+"""How many lines a server may write at once, and how many more in each second and for each request that it gets.
+
+Progress needs a few per second. A program may make hundreds of calls in a second, which are two requests each.
 
 A line counts once more for each ``_PART`` bytes, because the event loop of all servers parses it.
 """
@@ -50,6 +53,10 @@ class MessageReader:
         self._rest = bytearray()
         self._allowance = float(BURST)
         self._counted = monotonic()
+
+    def allow_answer(self) -> None:
+        """Let the server write more lines, because it got a request."""
+        self._allowance += PER_REQUEST
 
     def feed(self, data: bytes) -> Iterator[JsonObject]:
         """Yield the messages that are complete with the next bytes. Raises ``ServerError``."""

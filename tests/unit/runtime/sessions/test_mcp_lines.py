@@ -52,3 +52,10 @@ def test_large_lines_count_more() -> None:
     assert [*reader.feed(line)] == []
     with pytest.raises(ServerError, match="it sent too many or too large messages too fast"):
         [*chain.from_iterable(reader.feed(line) for _ in range(50))]
+
+
+def test_answers_to_requests_are_never_too_many() -> None:
+    reader = MessageReader()
+    for number in range(2 * BURST):
+        reader.allow_answer()
+        assert [*reader.feed(b'{"progress": 1}\n{"id": %d}\n' % number)] == [{"progress": 1}, {"id": number}]
