@@ -17,14 +17,13 @@ from toolc.backends.content import (
     with_note,
 )
 from toolc.backends.http import Http
-from toolc.backends.plugin import TOOL_FOLDER, differences_of, with_stderr
+from toolc.backends.plugin import differences_of, in_sandbox, with_stderr
 from toolc.data.instruction_phrases import first_instruction
 from toolc.model.call import BoundCall
 from toolc.model.http_plan import HttpCall
 from toolc.model.json_schema import JsonObject, JsonValue, map_under, parse_json
 from toolc.model.plan import McpCall, McpEndpoint, Plan, Profile
 from toolc.model.result import Capture, Content, Outcome, Resource, Text, ToolFailure, ToolResult, failure
-from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.mcp_backend import McpBackend
 from toolc.model.spec.sandbox import EnvVar
 from toolc.model.spec.tool import ResultSpec
@@ -47,19 +46,22 @@ class Mcp:
 
     def plan(self, backend: McpBackend, call: BoundCall, profile: Profile) -> Plan:
         """Return the server to start and the call to send to it. Never raises: any JSON can be an argument."""
-        server = backend.server
-        if backend.request is not None:
-            return _remote_plan(backend, backend.request, call, profile)
-        paths = {file.path for file in server.files}
-        words = ((word, word.removeprefix("./")) for word in server.command)
+        server, request = backend.server, backend.request
         invocation = McpCall(
             server=server.name,
-            argv=tuple(f"{TOOL_FOLDER}/{path}" if path in paths else word for word, path in words),
+            argv=tuple(in_sandbox(word, server.files) for word in server.command),
             tool=backend.tool,
             definition=backend.definition,
             arguments=call.arguments,
             files=server.files,
         )
+        if request is not None:
+            # The requests to a server at a URL depend on no argument.
+            plan = Http().plan(request, replace(call, arguments={}), profile)
+            http = plan.invocation
+            assert isinstance(http, HttpCall)
+            endpoint = McpEndpoint(url=http.url, query=http.query, headers=http.headers, token=http.token)
+            return replace(plan, invocation=replace(invocation, endpoint=endpoint), env=())
         env = environment(call.tool.sandbox, call.call_id)
         if server.requirements and all(each.name != _SITE.name for each in env):
             env = (*env, _SITE)
@@ -87,22 +89,6 @@ class Mcp:
                 return with_stderr(failure("serialization", message), outcome)
         text = with_note(outcome.stderr.text(), message) if outcome.stderr.total_bytes else message
         return ToolResult(content=(Text(text),), error=ToolFailure("execution", message))
-
-
-def _remote_plan(backend: McpBackend, request: HttpBackend, call: BoundCall, profile: Profile) -> Plan:
-    """Return the call of a server at a URL. Its requests depend on no argument."""
-    plan = Http().plan(request, replace(call, arguments={}), profile)
-    http = plan.invocation
-    assert isinstance(http, HttpCall)
-    invocation = McpCall(
-        server=backend.server.name,
-        argv=(),
-        tool=backend.tool,
-        definition=backend.definition,
-        arguments=call.arguments,
-        endpoint=McpEndpoint(url=http.url, query=http.query, headers=http.headers, token=http.token),
-    )
-    return replace(plan, invocation=invocation, env=())
 
 
 def difference(server: str, tool: str, reviewed: JsonObject, offered: Iterable[JsonObject]) -> str | None:

@@ -16,7 +16,7 @@ from toolc.model.spec.code_backends import File, PluginBackend
 from toolc.model.spec.tool import ResultSpec
 from toolc.model.text import shorten
 
-TOOL_FOLDER: Final = "/tool"
+_TOOL_FOLDER: Final = "/tool"
 """The folder with a tool's files in its sandbox."""
 
 _CONTEXT: Final = 20
@@ -31,7 +31,7 @@ class Plugin:
     def plan(self, backend: PluginBackend, call: BoundCall, profile: Profile) -> Plan:
         """Return the process to start and the call to send to it. Never raises: any JSON can be an argument."""
         invocation = PluginCall(
-            argv=tuple(_in_sandbox(word, backend.files) for word in backend.command),
+            argv=tuple(in_sandbox(word, backend.files) for word in backend.command),
             tool=backend.tool or call.tool.name,
             description=call.tool.description,
             parameters=call.tool.all_parameters.value,
@@ -93,10 +93,10 @@ def normalise_parameters(parameters: JsonObject) -> JsonObject:
     return rest if any(key in rest for key in _CLOSED) else rest | {"additionalProperties": False}
 
 
-def _in_sandbox(word: str, files: tuple[File, ...]) -> str:
+def in_sandbox(word: str, files: tuple[File, ...]) -> str:
     """Return an argument of the command. The path of a file of the tool becomes its path in the sandbox."""
     path = word.removeprefix("./")
-    return f"{TOOL_FOLDER}/{path}" if any(file.path == path for file in files) else word
+    return f"{_TOOL_FOLDER}/{path}" if any(file.path == path for file in files) else word
 
 
 def differences_of(where: str, offered: JsonValue, reviewed: JsonValue) -> Iterator[str]:
