@@ -11,7 +11,7 @@
   ``NoKeysError``, ``Read``, ``RETRY_SECONDS``, ``parse_keys``, ``read_keys``.
 - ``mcp``: ``make_server``, which lists tools and runs calls, with errors and cancellation. Start reading here. Public:
   ``make_shared_server``.
-- ``mcp_call``: runs a call, with its errors as MCP's types.
+- ``mcp_call``: the results and errors of calls as MCP's types.
 - ``mcp_clients``: the files and entries of MCP clients, from ``toolc/data/mcp_clients.toml``. Public: ``McpClient``.
 - ``mcp_interaction``: asks the user for confirmation (elicitation), and sends progress.
 - ``mcp_messages``: the messages in a line, or the error that answers it.

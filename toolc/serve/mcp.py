@@ -36,7 +36,7 @@ from toolc.model.call import NO_CLAIMS, Claims
 from toolc.model.events import Event, Listener
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry_io import surfaces_digest
-from toolc.serve.mcp_call import Context, at_end, run_call
+from toolc.serve.mcp_call import Context, answer_of
 from toolc.serve.mcp_interaction import ClientConfirmation, InputRequiredError, LogRelay, ProgressRelay
 from toolc.serve.mcp_options import NO_OPTIONS, McpOptions
 from toolc.serve.offered import CALL, SEARCH_TOOLS
@@ -116,8 +116,7 @@ def make_shared_server(
             if tasks.accepts(context, executor, params.name) and (is_answer or not _asks(executor, params.name)):
                 return await tasks.start(client, opening, params.arguments or {}, confirmation_of)
             with opening as call:
-                async with client.turn():
-                    result = await _run(call, params, confirmation_of(call.call_id), context, client)
+                result = await _run(call, params, confirmation_of(call.call_id), context)
         except TaskRequiredError:
             await refused(params.name, params.arguments, "no_task")
             raise
@@ -194,11 +193,7 @@ def _with_state(result: InputRequiredResult, client: ServedClient) -> InputRequi
 
 
 async def _run(
-    running: RunningCall,
-    params: CallToolRequestParams,
-    confirmation: ClientConfirmation,
-    context: Context,
-    client: ServedClient,
+    running: RunningCall, params: CallToolRequestParams, confirmation: ClientConfirmation, context: Context
 ) -> CallToolResult | InputRequiredResult:
     """Run a call on a separate thread. Cancelling this task ends the call and waits for its sandbox."""
     relay = ProgressRelay(context.session.report_progress)
@@ -206,17 +201,14 @@ async def _run(
 
     def on_event(event: Event) -> None:
         relay.on_event(event)
-        if client.receives_logs:
+        if running.owner.receives_logs:
             log.on_event(event)
 
-    call = partial(_attempt, running, params, on_event, confirmation)
     async with anyio.create_task_group() as tasks:
-        # Cancelling has no effect after the end of the call.
-        tasks.start_soon(at_end, running.cancellation.cancel, confirmation.closed.set)
         tasks.start_soon(relay.run)
         tasks.start_soon(log.run)
-        with anyio.CancelScope(shield=True):
-            result = await anyio.to_thread.run_sync(call, limiter=client.calls.threads)
+        attempt = partial(_attempt, running, params, on_event, confirmation)
+        result = await running.on_thread(attempt, confirmation.closed.set)
         await relay.flush()
         await log.flush()
         tasks.cancel_scope.cancel()
@@ -230,6 +222,6 @@ def _attempt(
 ) -> CallToolResult | InputRequiredResult | MCPError:
     try:
         confirm = confirmation.confirm if confirmation.is_supported else None
-        return run_call(running, params.arguments or {}, on_event, confirm)
+        return answer_of(running, running.run(params.arguments or {}, on_event, confirm))
     except InputRequiredError as question:
         return question.result

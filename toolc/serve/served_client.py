@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from secrets import token_urlsafe
 from threading import Thread
 from time import monotonic, time
-from typing import Final
+from typing import Final, TypeAlias, TypeVar
 
 import anyio
+import anyio.to_thread
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
 from toolc.config.configuration import ClientSettings
 from toolc.dataclass import dataclass
-from toolc.model.call import NO_CLAIMS, Claims, ToolCall
-from toolc.model.json_schema import JsonValue
+from toolc.model.call import NO_CLAIMS, Claims, Confirm, ToolCall
+from toolc.model.errors import InfrastructureError, RegistryError, ToolcError
+from toolc.model.events import Listener
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.registry import RegisteredTool
+from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import new_call_id
 from toolc.runtime.workspace.mount import WorkspaceFolder
+from toolc.serve.mcp_interaction import InputRequiredError
+
+T = TypeVar("T")
 
 MAX_CALLS: Final = 16
 """The maximum number of concurrent calls. Others wait. It is below anyio's 40 threads, because stdin needs one."""
@@ -41,6 +48,10 @@ CHECK_SECONDS: Final = 60.0
 
 MAX_QUESTIONS: Final = 1024
 """The maximum number of questions of a client that ended a call and have no answer yet."""
+
+
+Failed: TypeAlias = tuple[int, str]
+"""The status of HTTP and the message of a call that has no result."""
 
 
 class QuotaError(Exception):
@@ -65,6 +76,45 @@ class RunningCall:
     cancellation: Cancellation
     started: float
     claims: Claims
+
+    def run(self, arguments: JsonObject, on_event: Listener, confirm: Confirm | None = None) -> ToolResult | Failed:
+        """Run the call on this thread. Return errors instead of raising them, because a task group would wrap them.
+
+        ``confirm`` asks the client, unless the executor has its own function. Raises only ``InputRequiredError``.
+        """
+        try:
+            return self.executor.run(
+                self.tool, arguments, call_id=self.call_id, on_event=on_event,
+                confirm=confirm if self.executor.confirm is None else None,
+                cancellation=self.cancellation, caller=self.claims,
+            )  # fmt: skip
+        except InputRequiredError:
+            raise
+        except ToolcError as error:
+            status = 503 if isinstance(error, InfrastructureError) else 500 if isinstance(error, RegistryError) else 403
+            return status, f"{self.tool}: {error}"
+        except Exception as error:  # noqa: BLE001  a bug in toolc: the client must get an answer without a traceback
+            return 500, f"this is a bug in toolc: {type(error).__name__}"
+
+    async def on_thread(self, work: Callable[[], T], *at_end: Callable[[], None]) -> T:
+        """Run ``work`` on a thread when it is the call's turn.
+
+        Cancelling this task cancels the call, calls ``at_end``, and waits for the thread.
+        """
+
+        async def cancel() -> None:
+            try:
+                await anyio.sleep_forever()
+            finally:
+                for action in (self.cancellation.cancel, *at_end):  # no effect after the end of the call
+                    action()
+
+        async with self.owner.turn(), anyio.create_task_group() as tasks:
+            tasks.start_soon(cancel)
+            with anyio.CancelScope(shield=True):
+                result = await anyio.to_thread.run_sync(work, limiter=self.owner.calls.threads)
+            tasks.cancel_scope.cancel()
+        return result
 
 
 class ServerCalls:

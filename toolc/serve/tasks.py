@@ -30,7 +30,7 @@ from toolc.model.call import Allow, BoundCall, Confirm, Deny
 from toolc.model.events import Event
 from toolc.model.json_schema import JsonObject, map_under
 from toolc.serve.confirmations import Confirmations
-from toolc.serve.mcp_call import Context, at_end, run_call
+from toolc.serve.mcp_call import Context, answer_of
 from toolc.serve.mcp_interaction import (
     ENDS_WITH_QUESTION,
     ClientConfirmation,
@@ -218,11 +218,7 @@ class Tasks:
             attempt = partial(_attempt, call, arguments, _progress_of(task), confirm)
             outcome: JsonObject = {"status": "cancelled"}
             with task.scope:
-                async with client.turn(), anyio.create_task_group() as tasks:
-                    tasks.start_soon(at_end, call.cancellation.cancel)  # no effect after the end of the call
-                    with anyio.CancelScope(shield=True):
-                        outcome = await anyio.to_thread.run_sync(attempt, limiter=client.calls.threads)
-                    tasks.cancel_scope.cancel()
+                outcome = await call.on_thread(attempt)
             is_closing = client.calls.is_closing and outcome["status"] == "cancelled"
             reason = "the server is shutting down" if is_closing else map_under(outcome, "error").get("message", "")
             task.end(outcome, str(reason))
@@ -288,7 +284,7 @@ def _progress_of(task: Task) -> Callable[[Event], None]:
 def _attempt(
     call: RunningCall, arguments: JsonObject, on_event: Callable[[Event], None], confirm: Confirm | None
 ) -> JsonObject:
-    result = run_call(call, arguments, on_event, confirm)
+    result = answer_of(call, call.run(arguments, on_event, confirm))
     is_success = isinstance(result, CallToolResult) and not result.is_error
     if call.cancellation.is_cancelled and not is_success:
         return {"status": "cancelled"}

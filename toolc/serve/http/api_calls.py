@@ -6,19 +6,18 @@ from collections import deque
 from collections.abc import AsyncIterator
 from functools import partial
 from time import monotonic
-from typing import Final, TypeAlias
+from typing import Final
 
 import anyio
 import anyio.lowlevel
 from anyio.abc import TaskStatus
 
 from toolc.client.serialization import event_to_json, result_to_json
-from toolc.model.errors import InfrastructureError, RegistryError, ToolcError
-from toolc.model.events import Event, Listener
+from toolc.model.events import Event
 from toolc.model.json_schema import JsonObject
 from toolc.model.result import ToolResult
 from toolc.serve.http.gate import ServedUser
-from toolc.serve.served_client import Reservation, RunningCall, ServedClient
+from toolc.serve.served_client import Failed, Reservation, RunningCall, ServedClient
 
 MAX_EVENTS: Final = 1000
 """The maximum number of events of a call that are kept for a client that follows it."""
@@ -29,15 +28,11 @@ MAX_FINISHED: Final = 100
 FINISHED_SECONDS: Final = 600.0
 """How long a finished call is kept, in seconds."""
 
-Failed: TypeAlias = tuple[int, str]
-"""The status and the message of a call that has no result."""
-
 
 class ApiCall:
     """A call, its newest events, and its result. Use it on the thread of the event loop."""
 
-    def __init__(self, client: ServedClient, running: RunningCall) -> None:
-        self.client = client
+    def __init__(self, running: RunningCall) -> None:
         self.running = running
         self.outcome: ToolResult | Failed | None = None
         self.ended = 0.0
@@ -65,13 +60,7 @@ class ApiCall:
         def on_event(event: Event) -> None:
             anyio.from_thread.run_sync(self._add, event_to_json(event), token=loop)
 
-        calls = self.client.calls
-        async with self.client.turn(), anyio.create_task_group() as tasks:
-            tasks.start_soon(self._cancel_with_task)
-            with anyio.CancelScope(shield=True):
-                attempt = partial(self._attempt, arguments, on_event)
-                outcome = await anyio.to_thread.run_sync(attempt, limiter=calls.threads)
-            tasks.cancel_scope.cancel()
+        outcome = await self.running.on_thread(partial(self.running.run, arguments, on_event))
         self.ended, self.outcome = monotonic(), outcome
         self._wake()
 
@@ -95,26 +84,6 @@ class ApiCall:
         self._changed.set()
         self._changed = anyio.Event()
 
-    async def _cancel_with_task(self) -> None:
-        try:
-            await anyio.sleep_forever()
-        finally:
-            self.running.cancellation.cancel()
-
-    def _attempt(self, arguments: JsonObject, on_event: Listener) -> ToolResult | Failed:
-        call = self.running
-        try:
-            return call.executor.run(
-                call.tool, arguments, call_id=call.call_id, on_event=on_event, cancellation=call.cancellation,
-                caller=call.claims,
-            )  # fmt: skip
-        except InfrastructureError as error:
-            return 503, f"{call.tool}: {error}"
-        except ToolcError as error:
-            return (500 if isinstance(error, RegistryError) else 403), f"{call.tool}: {error}"
-        except Exception as error:  # noqa: BLE001  a bug in toolc: the client must get an answer without a traceback
-            return 500, f"this is a bug in toolc: {type(error).__name__}"
-
 
 class ApiCalls:
     """The calls that clients follow by their ids."""
@@ -125,7 +94,7 @@ class ApiCalls:
     async def run(self, user: ServedUser, tool: str, arguments: JsonObject, reservation: Reservation) -> ApiCall:
         """Run a call to its end."""
         with user.client.calling(tool, reservation, user.caller.claims) as running:
-            call = ApiCall(user.client, running)
+            call = ApiCall(running)
             await call.run(arguments)
         return call
 
@@ -140,7 +109,7 @@ class ApiCalls:
     ) -> None:
         """Run a call that its client follows by its id."""
         with user.client.calling(tool, reservation, user.caller.claims) as running:
-            call = ApiCall(user.client, running)
+            call = ApiCall(running)
             self._calls[running.call_id] = call
             self._forget(user.client)
             await call.run(arguments, task_status=task_status)
@@ -148,12 +117,12 @@ class ApiCalls:
     def find(self, client: ServedClient, call_id: str) -> ApiCall | None:
         """Return a call of this client."""
         call = self._calls.get(call_id)
-        return call if call and call.client.key == client.key else None
+        return call if call and call.running.owner.key == client.key else None
 
     def _forget(self, client: ServedClient) -> None:
         """Drop old finished calls, and the oldest ones of this client above the maximum."""
         finished = {each: call for each, call in self._calls.items() if call.outcome is not None}
-        own = [each for each, call in finished.items() if call.client.key == client.key]
+        own = [each for each, call in finished.items() if call.running.owner.key == client.key]
         old = [each for each, call in finished.items() if call.ended < monotonic() - FINISHED_SECONDS]
         for each in {*old, *own[: max(0, len(own) - MAX_FINISHED)]}:
             del self._calls[each]
