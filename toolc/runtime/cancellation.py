@@ -157,7 +157,9 @@ class FairLock:
         try:
             with self._lock:
                 self._queue.append(ticket)
-                is_first = len(self._queue) == 1
+                is_first = self._queue[0] is ticket
+                if not is_first:
+                    ticket.open()
             yield is_first or ticket.wait(seconds, cancellation)
         finally:
             with self._lock:
@@ -169,20 +171,26 @@ class FairLock:
 
 
 class _Ticket:
+    """The place of a caller in the queue. Only one that waits has a pipe, which takes longer than the rest."""
+
     def __init__(self) -> None:
-        self._read, self._write = os.pipe()
+        self._pipe: tuple[int, ...] = ()
+
+    def open(self) -> None:
+        self._pipe = os.pipe()
 
     def wait(self, seconds: float, cancellation: Cancellation | None) -> bool:
         poll = select.poll()
-        poll.register(self._read, select.POLLIN)
+        poll.register(self._pipe[0], select.POLLIN)
         if cancellation is not None:
             poll.register(cancellation, select.POLLIN)
         ready = [fd for fd, _ in poll.poll(poll_ms(seconds))]
-        return self._read in ready and not (cancellation and cancellation.is_cancelled)
+        return self._pipe[0] in ready and not (cancellation and cancellation.is_cancelled)
 
     def call(self) -> None:
-        os.write(self._write, b"\0")
+        for descriptor in self._pipe[1:]:  # none if it could not be opened
+            os.write(descriptor, b"\0")
 
     def close(self) -> None:
-        os.close(self._read)
-        os.close(self._write)
+        for descriptor in self._pipe:
+            os.close(descriptor)
