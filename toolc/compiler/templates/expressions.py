@@ -68,7 +68,7 @@ def _entry(entry: MappingEntry, what: str, findings: Findings, scope: Scope) -> 
 
 
 def templates_in(value: object) -> list[Template]:
-    """Return every template in a part of a spec, in the order of the fields."""
+    """Return every template in a part of a spec, in no particular order."""
     found: list[Template] = []
     waiting: list[Any] = [value]  # Any: the fields of any class
     while waiting:
@@ -78,7 +78,6 @@ def templates_in(value: object) -> list[Template]:
         else:
             cls: type = type(each)
             waiting += each if isinstance(each, tuple) else [getattr(each, name) for name in _field_names(cls)]
-    found.reverse()
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from cache_cases import assert_same_as_without_cache, write
 
+import toolc
 from toolc.compiler.cache.answers import Answer, check_specs
 from toolc.compiler.pipeline import processes
 from toolc.compiler.pipeline.compile import Compilation, compile_specs
@@ -175,6 +176,19 @@ def test_other_settings_and_versions_have_separate_results(
     (installed / "PyYAML-6.0.99.dist-info").mkdir(parents=True)
     monkeypatch.syspath_prepend(str(installed))
     check()
+    assert len(compiled) == 3
+
+
+def test_an_edit_of_toolc_in_a_checkout_is_detected(
+    folder: Path, compiled: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check()  # imports every module that a check needs
+    checkout = folder.parent / "checkout"
+    write(checkout / "pyproject.toml", "")
+    monkeypatch.setattr(toolc, "__path__", [str(checkout / "toolc")])
+    for text in ("", "x = 1\n"):
+        write(checkout / "toolc" / "module.py", text)
+        check()
     assert len(compiled) == 3
 
 
