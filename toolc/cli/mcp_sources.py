@@ -26,6 +26,7 @@ from toolc.model.diagnostics import Diagnostics
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, map_under
 from toolc.sandbox.images.stored import base_tag
+from toolc.sandbox.python.packages import require_pip
 
 _SECONDS: Final = 600.0
 
@@ -60,7 +61,11 @@ def name_of(package: str) -> str:
 
 
 def with_pip(source: McpSource, package: str) -> McpSource:
-    """Return the source for ``PACKAGE==VERSION`` or the newest version of a package of PyPI. Raises ``UsageError``."""
+    """Return the source for ``PACKAGE==VERSION`` or the newest version of a package of PyPI.
+
+    Raises ``UsageError``, and ``InfrastructureError`` if this Python has no pip.
+    """
+    require_pip()
     name = package.partition("==")[0]
     options = ["--no-deps", "--only-binary", ":all:", "--quiet", "--disable-pip-version-check"]
     with TemporaryDirectory() as temporary:
@@ -228,7 +233,7 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
-def _run(argv: Sequence[str], folder: Path) -> str:
+def _run(argv: Sequence[str], folder: Path) -> None:
     try:
         done = subprocess.run(
             argv, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
@@ -236,8 +241,6 @@ def _run(argv: Sequence[str], folder: Path) -> str:
     except FileNotFoundError:
         raise UsageError(f"this needs {argv[0]}, which is not installed on this machine") from None
     if done.returncode != 0:
-        reason = next(
-            (line for line in done.stderr.splitlines() if "error" in line.lower()), done.stderr.strip()[-200:]
-        )
+        errors = (line for line in done.stderr.splitlines() if "error" in line.lower())
+        reason = next(errors, done.stderr.strip()[-200:])
         raise UsageError(f"{argv[-1]} could not be installed: {reason[:300]}")
-    return done.stdout

@@ -188,7 +188,7 @@ def as_text(changes: Sequence[LockChange]) -> str:
     if not changes:
         return ""
     rows = [
-        ("TOOL", "CHANGE", "FIELDS"),
+        ("TOOL", "CHANGE", "DETAILS"),
         *((each.tool, each.part, join_first(each.fields or (), _MAX_FIELDS) or each.detail) for each in changes),
     ]
     first, second = (max(len(row[column]) for row in rows) for column in (0, 1))

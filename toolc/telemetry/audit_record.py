@@ -76,7 +76,8 @@ def ended_record(started: StartedCall, ended: EndedCall, fingerprint: Fingerprin
         "duration_ms": round(duration_ms, 3),
         "timing_ms": details.get("timing_ms"),
         "engine": details.get("engine"),
-        "confirmation": ended.decision,
+        # A call that is cancelled while it waits for an answer was not denied by anyone.
+        "confirmation": None if (ended.decision, kind) == ("denied", "cancelled") else ended.decision,
     }
     if ended.changed:
         record["confirmed_arguments"] = fingerprint.of(ended.changed[0])

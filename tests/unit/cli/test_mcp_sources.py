@@ -19,7 +19,7 @@ from toolc.cli.mcp_sources import (
     with_url,
 )
 from toolc.importers.mcp_spec import McpSource
-from toolc.model.errors import UsageError
+from toolc.model.errors import InfrastructureError, UsageError
 from toolc.model.json_schema import JsonObject
 
 
@@ -145,6 +145,12 @@ def test_servers_may_read_markdown_when_they_start_but_not_their_readme(tmp_path
 def test_a_package_that_does_not_exist_is_an_error(wheels: Callable[..., None]) -> None:
     with pytest.raises(UsageError, match="nowhere==1 could not be installed: ERROR: "):
         with_pip(McpSource(name="a", sandbox={}), "nowhere==1")
+
+
+def test_a_missing_pip_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    with pytest.raises(InfrastructureError, match=r"needs pip, which this Python does not have; run: .* -m ensurepip$"):
+        with_pip(McpSource(name="a", sandbox={}), "a-server")
 
 
 @pytest.mark.parametrize("auth", ["[", "- a", "token"])

@@ -16,9 +16,9 @@ from typing import cast
 import pytest
 from calls.fake_tools import registry, text, tool
 
-from toolc import Allow, Deny, Executor
+from toolc import Allow, Cancellation, Deny, Executor
 from toolc.config.configuration import AuditSettings, Configuration
-from toolc.model.call import ToolCall
+from toolc.model.call import BoundCall, ToolCall
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Plan
@@ -179,6 +179,17 @@ class TestLines:
             executor.run("wipe", {"path": "x"})
         assert decisions == ["allowed", "changed", "denied"]
         assert (self.line(settings)["confirmation"], self.line(settings)["error"]) == (None, "denied")
+
+    def test_a_call_that_is_cancelled_before_the_answer_is_not_denied(self, settings: AuditSettings) -> None:
+        cancellation = Cancellation()
+
+        def cancel(_: BoundCall) -> Deny:
+            cancellation.cancel()
+            return Deny("the call was cancelled")
+
+        with cancellation, self.executor(settings) as executor:
+            executor.run("wipe", {"path": "x"}, confirm=cancel, cancellation=cancellation)
+        assert (self.line(settings)["confirmation"], self.line(settings)["error"]) == (None, "cancelled")
 
     def test_a_call_of_an_unknown_tool_has_a_line(self, settings: AuditSettings) -> None:
         with self.executor(settings) as executor:

@@ -117,6 +117,14 @@ def site(requirements: Sequence[str], python: PythonInfo) -> Path:
     return make(key, fill)
 
 
+def require_pip() -> None:
+    """Raise ``InfrastructureError`` if this Python has no pip."""
+    if importlib.util.find_spec("pip") is None:
+        raise InfrastructureError(
+            f"installing packages needs pip, which this Python does not have; run: {sys.executable} -m ensurepip"
+        )
+
+
 def packages_in(folder: Path) -> tuple[str, ...]:
     """Return the packages in a folder that ``site`` created, each as ``name==version@sha256:...``, sorted."""
     return tuple((folder / _LIST).read_text(encoding="utf-8").split())
@@ -189,19 +197,15 @@ def _is_old(last_used: float) -> bool:
 
 def _listed(report: Path) -> str:
     """Return the packages of pip's installation report, one per line."""
-    installed = json.loads(report.read_text(encoding="utf-8"))["install"]
     lines = []
-    for each in installed:
+    for each in json.loads(report.read_text(encoding="utf-8"))["install"]:
         about, origin = each["metadata"], each["download_info"]["archive_info"]
         lines.append(f"{about['name']}=={about['version']}@sha256:{origin['hashes']['sha256']}\n")
     return "".join(sorted(lines))
 
 
 def _install(requirements: Path, folder: Path, python: PythonInfo) -> None:
-    if importlib.util.find_spec("pip") is None:
-        raise InfrastructureError(
-            f"installing requirements needs pip, which this Python does not have; run: {sys.executable} -m ensurepip"
-        )
+    require_pip()
     argv = [sys.executable, "-I", wheels_only.__file__, "install"]
     argv += ["--target", str(folder), "--requirement", str(requirements)]
     argv += ["--only-binary", ":all:", "--no-compile", "--no-input", "--disable-pip-version-check", "--quiet"]
@@ -226,10 +230,9 @@ def _install(requirements: Path, folder: Path, python: PythonInfo) -> None:
 def _pip_error(stderr: str, requirements: Path, python: PythonInfo) -> str:
     """Return the last error message of pip as a message for the user."""
     names = ", ".join(line.partition(" ")[0] for line in requirements.read_text(encoding="utf-8").splitlines())
-    version = ".".join(map(str, python.version))
     return (
-        f"pip could not install {names} for Python {version} from wheels: {_reason(stderr)}; "
-        f"check the versions in 'requirements', and whether this host can reach its package index"
+        f"pip could not install {names} for Python {'.'.join(map(str, python.version))} from wheels: "
+        f"{_reason(stderr)}; check the versions in 'requirements', and whether this host can reach its package index"
     )
 
 

@@ -58,7 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[RealServer]:
-    with real_server(folder, "--tests", "results.json") as started:
+    with real_server(folder, "--tests", "results.json", "--deny", "old_tool") as started:
         yield started
 
 
@@ -99,7 +99,9 @@ def test_the_catalog_shows_states(reviewer: RealServer, chromium: Browser) -> No
     chromium.open(reviewer.url + "/", ".row")
     rows = chromium.texts(".row")
     assert all(each in rows[0] for each in ("changed", "results out of date", "low risk", "no network, no files"))
-    assert all(each in rows[1] for each in ("deprecated", "asks first", "a.example:443", "medium risk", "changed"))
+    states = ("denied here", "deprecated", "asks first", "a.example:443", "medium risk", "changed")
+    assert all(each in rows[1] for each in states)
+    assert "denied here" not in rows[0]
 
 
 def test_the_arrow_keys_move_between_tools_and_enter_opens_one(reviewer: RealServer, chromium: Browser) -> None:

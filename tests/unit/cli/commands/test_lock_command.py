@@ -48,7 +48,7 @@ def test_locked_tool_can_be_called_until_it_changes(specs: Path, monkeypatch: py
     monkeypatch.chdir(specs.parent)
     status, text, _ = toolc("lock", "specs", "--check")
     assert status == 1
-    assert text.startswith("TOOL   CHANGE  FIELDS\nhello  effect  Git has no version with the approved digest")
+    assert text.startswith("TOOL   CHANGE  DETAILS\nhello  effect  Git has no version with the approved digest")
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ def test_a_lock_with_a_base_image_refuses_calls_in_another_one(specs: Path) -> N
     assert (status, text) == (2, "")
     assert f"tree {base}, approved the tree {other}; get the approved one from a machine that has it" in output
     status, text, _ = toolc("lock", "--pin-base-image", "specs")
-    assert (status, text) == (0, f"TOOL  CHANGE  FIELDS\n*     base    {other[:19]} to {base[:19]}\n")
+    assert (status, text) == (0, f"TOOL  CHANGE  DETAILS\n*     base    {other[:19]} to {base[:19]}\n")
     assert Path("toolc.lock").read_text(encoding="utf-8") == written
 
 

@@ -63,7 +63,7 @@ def test_a_table_shows_what_changed(repository: Repository) -> None:
     status, text, note = lock("--check")
     assert (status, note) == (1, NOTE.format("these 4 changes"))
     assert text == (
-        "TOOL   CHANGE   FIELDS\n"
+        "TOOL   CHANGE   DETAILS\n"
         "look   surface  description, parameters.properties.name.maxLength\n"
         "look   effect   sandbox.network.allow\n"
         "other  removed\n"
@@ -85,7 +85,7 @@ def test_one_command_approves_with_the_difference_shown(repository: Repository) 
     assert (status, note) == (0, "toolc: toolc.lock approves 2 tools; have the change reviewed\n")
     report, _, table = text.partition("TOOL")
     assert "look: changed\n  critical RSK02: a call may now read the files of the workspace" in report
-    assert table == "   CHANGE  FIELDS\nlook   effect  sandbox.workspace\nother  effect  sandbox.workspace\n"
+    assert table == "   CHANGE  DETAILS\nlook   effect  sandbox.workspace\nother  effect  sandbox.workspace\n"
     assert lock("--check")[0] == 0
 
 
@@ -95,7 +95,7 @@ def test_a_digest_that_changed_without_a_field_is_explained(repository: Reposito
     commit = repository.commit({"toolc.lock": text.replace(digest, f"sha256:{'0' * 64}", 1)})
     status, table, _ = lock("--check")
     reason = f"no fields since {commit[:12]}; another version of toolc wrote the digest, or the line was edited"
-    assert (status, table) == (1, f"TOOL  CHANGE  FIELDS\nlook  effect  {reason}\n")
+    assert (status, table) == (1, f"TOOL  CHANGE  DETAILS\nlook  effect  {reason}\n")
     assert lock()[1] == table
     assert lock("--check")[0] == 0
 
@@ -105,7 +105,7 @@ def test_fields_are_unknown_if_git_lacks_the_approved_version(repository: Reposi
     assert lock()[0] == 0
     repository.write({"a.yaml": PLAIN.replace("echo", "printf")})
     reason = "Git has no version with the approved digest, so the fields are unknown"
-    assert lock("--check")[1] == f"TOOL  CHANGE  FIELDS\nlook  effect  {reason}\n"
+    assert lock("--check")[1] == f"TOOL  CHANGE  DETAILS\nlook  effect  {reason}\n"
 
 
 def test_a_changed_tool_changes_the_effect_of_its_callers(repository: Repository) -> None:
@@ -114,7 +114,7 @@ def test_a_changed_tool_changes_the_effect_of_its_callers(repository: Repository
     repository.commit({})
     repository.write({"a.yaml": PLAIN.replace("echo", "cat")})
     assert lock("--check")[1] == (
-        "TOOL  CHANGE  FIELDS\n"
+        "TOOL  CHANGE  DETAILS\n"
         "both  effect  the tools that it calls\n"
         "look  effect  backend.shell.command.argv.elements\n"
     )
@@ -142,7 +142,7 @@ def test_changed_images_and_packages_are_listed(tmp_path: Path) -> None:
     after = Lock.parse(f"{head} image=config:{other} package=six==1.1@{digest} package=b==2.0@{digest}\n", "l")
     with History(tmp_path / "toolc.lock", [tmp_path]) as history:
         assert as_text([*lock_changes(before, after, (), history)]) == (
-            "TOOL  CHANGE    FIELDS\n"
+            "TOOL  CHANGE    DETAILS\n"
             "look  image     manifest:sha256:aaaaaaaaaaaa to config:sha256:bbbbbbbbbbbb\n"
             "look  packages  a 1.0 to none, b none to 2.0, six 1.0 to 1.1\n"
         )
