@@ -7,8 +7,8 @@
 - ``audit_chain``: lines chained by a MAC, their files, and calls that have no line yet. Public: ``chain_files``,
   ``chain_folders``, ``read_key``.
 - ``audit_log``: writes a line for each call. Public: ``AuditFiles``, ``AuditLog``.
-- ``audit_verify``: finds changes of a log. Public: ``ChainReport``, ``Checkpoint``, ``checkpoint_of``,
-  ``verify``.
+- ``audit_verify``: finds changes of a log. Public: ``ChainReport``, ``checkpoint_of``,
+  ``parse_checkpoint``, ``verify``.
 - ``logs``: toolc's log as JSON. Public: ``log_as_json``, ``logs_as_json``.
 - ``metrics``: the metrics, and the interface to a system that receives them. Public: ``Metrics``.
 - ``prometheus_meter``: metrics for Prometheus, with the extra ``metrics``. Public: ``PrometheusMeter``.

@@ -12,6 +12,7 @@ import hmac
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from fcntl import LOCK_EX, LOCK_NB, flock
 from itertools import count
 from pathlib import Path
@@ -88,10 +89,8 @@ class Chain:
         self._lock = lock
         self._max_file_bytes = max_file_bytes
         self._names = count()
-        self._file: int | None = None
-        self._size = 0
-        self._path = folder / _file_name(1)
         self._number, self._previous = 0, ""
+        self._open(next(reversed(chain_files(folder)), folder / _file_name(1)))
         self._continue()
 
     @classmethod
@@ -142,10 +141,9 @@ class Chain:
         """Write the line of a call, or nothing if that fails."""
         line, mac = self._seal.line(self._number + 1, self._previous, record)
         if self._size and self._size + len(line) > self._max_file_bytes:
+            full = self._file
             self._open(self.folder / _file_name(int(self._path.stem) + 1))
-        if self._file is None:
-            self._open(self._path)
-        assert self._file is not None
+            os.close(full)
         try:
             _write_all(self._file, line)
         except OSError:
@@ -156,27 +154,21 @@ class Chain:
 
     def close(self) -> None:
         """Release the chain, so that another process can write it."""
-        if self._file is not None:
-            os.close(self._file)
+        os.close(self._file)
         os.close(self._lock)
 
     def _open(self, path: Path) -> None:
-        if self._file is not None:
-            os.close(self._file)
-        self._path = path
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        self._size = os.fstat(self._file).st_size
+        self._path, self._size = path, os.fstat(self._file).st_size
 
     def _continue(self) -> None:
         """Continue after the last line, with a line for each call of a process that was killed."""
-        files = chain_files(self.folder)
-        last = next((line for each in reversed(files) if (line := _last_line(each, self._seal))), None)
+        files = reversed(chain_files(self.folder))
+        last = next((line for each in files if (line := _last_line(each, self._seal))), None)
         if last:
             self._number, self._previous = last.number, last.mac
         running = list(running_calls(self.folder, self._seal))
-        if files:
-            self._open(files[-1])
-            self._end_torn_line(files[-1], running)
+        self._end_torn_line(running)
         for each in running:
             if last is None or not is_line_of(last, each):
                 self.append({"outcome": "unknown", **each.record, "recovered": True})
@@ -184,12 +176,11 @@ class Chain:
         for path in (self.folder / "running").glob("*.json"):
             path.unlink()  # its process was killed while it wrote the file, before the call started
 
-    def _end_torn_line(self, path: Path, running: list[Running]) -> None:
+    def _end_torn_line(self, running: list[Running]) -> None:
         """Remove an incomplete line if its call will get another one. Otherwise, keep it."""
-        torn = _end(path, TAIL_BYTES).rpartition(b"\n")[2]
+        torn = _end(self._path, TAIL_BYTES).rpartition(b"\n")[2]
         if not torn:
             return
-        assert self._file is not None
         if is_torn_line(torn, self._number + 1, running):
             os.ftruncate(self._file, self._size - len(torn))
         else:
@@ -235,25 +226,20 @@ def read_key(path: Path, *, log: Path | None = None) -> bytes:
 
     Raises ``UsageError``.
     """
-    try:
-        status = path.stat()
-    except FileNotFoundError:
+    if not path.exists():
         if log is None or chain_folders(log):
             raise UsageError(
                 f"the key of the audit log is missing: {path}; restore it, or move the log's folder away to begin a "
                 "new log"
-            ) from None
+            )
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = path.with_name(f".key.{os.getpid()}.{os.urandom(4).hex()}")
         draft.touch(mode=0o600)
         draft.write_bytes(os.urandom(32))
-        try:
+        with suppress(FileExistsError):
             path.hardlink_to(draft)  # unlike a rename, it does not replace the key of another process
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
-        status = path.stat()
+        draft.unlink()
+    status = path.stat()
     if status.st_uid != os.geteuid() or status.st_mode & 0o077:
         raise UsageError(f"other users can access the key of the audit log; run: chmod 600 {path}")
     key = path.read_bytes()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from toolc.dataclass import dataclass, field
 from toolc.model.errors import UsageError
@@ -27,28 +27,27 @@ MAX_PROBLEMS: Final = 20
 MAC_CHARACTERS: Final = 32
 """How many characters of a MAC are in a checkpoint. They are 128 bits, which cannot be guessed."""
 
-Position: TypeAlias = tuple[int, str]
-"""The number of a line, and the start of its MAC."""
-
 _POSITION: Final = re.compile(rf"([0-9]{{1,9}}):([0-9]{{1,12}}):([0-9a-f]{{{MAC_CHARACTERS}}})")
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """The last line of each chain at one time. It is needed to detect lines that are removed from the end later."""
+class Position:
+    """A line that a chain had, and the start of its MAC.
 
-    positions: Mapping[str, Position]
+    A checkpoint has the last line of each chain. It is needed to detect lines that are removed from the end later.
+    """
 
-    @classmethod
-    def parse(cls, text: str) -> Checkpoint:
-        """Parse a printed checkpoint. Raises ``UsageError``."""
-        matches = [_POSITION.fullmatch(each) for each in text.strip().split(",")]
-        if not all(matches):
-            raise UsageError(f"{text!r:.60} is not a checkpoint; pass the text after 'checkpoint:', such as 0:42:1f…")
-        return cls({match[1]: (int(match[2]), match[3]) for match in matches if match})
+    chain: str
+    number: int
+    mac: str
 
-    def __str__(self) -> str:
-        return ",".join(f"{name}:{number}:{mac}" for name, (number, mac) in self.positions.items())
+
+def parse_checkpoint(text: str) -> list[Position]:
+    """Parse a printed checkpoint. Raises ``UsageError``."""
+    matches = [_POSITION.fullmatch(each) for each in text.strip().split(",")]
+    if not all(matches):
+        raise UsageError(f"{text!r:.60} is not a checkpoint; pass the text after 'checkpoint:', such as 0:42:1f…")
+    return [Position(match[1], int(match[2]), match[3]) for match in matches if match]
 
 
 @dataclass(slots=True)
@@ -65,23 +64,22 @@ class ChainReport:
     notes: list[str] = field(default_factory=list)
 
 
-def verify(log: Path, key: bytes, checkpoints: Sequence[Checkpoint] = ()) -> list[ChainReport]:
-    """Return a report for each chain, including removed ones."""
-    known: dict[str, list[Position]] = {}
-    for each in checkpoints:
-        for name, position in each.positions.items():
-            known.setdefault(name, []).append(position)
+def verify(log: Path, key: bytes, known: Sequence[Position] = ()) -> list[ChainReport]:
+    """Return a report for each chain, including removed ones. ``known`` has the lines of checkpoints."""
     folders = {each.name: each for each in chain_folders(log)}
-    reports = [_verified(folder, Seal(key, name), known.get(name, [])) for name, folder in folders.items()]
+    reports = [
+        _verified(folder, Seal(key, name), [each for each in known if each.chain == name])
+        for name, folder in folders.items()
+    ]
     earlier = map(str, range(max(map(int, folders), default=0)))
-    missing = [name for name in dict.fromkeys([*known, *earlier]) if name not in folders]
+    missing = [name for name in dict.fromkeys([*(each.chain for each in known), *earlier]) if name not in folders]
     problem = "the chain was removed: a checkpoint names it, or a later chain exists"
     return reports + [ChainReport(name, problems=[problem]) for name in missing]
 
 
-def checkpoint_of(reports: list[ChainReport]) -> Checkpoint:
+def checkpoint_of(reports: list[ChainReport]) -> str:
     """Return the checkpoint of the lines in these reports."""
-    return Checkpoint({each.name: (each.last, each.mac[:MAC_CHARACTERS]) for each in reports if each.last})
+    return ",".join(f"{each.name}:{each.last}:{each.mac[:MAC_CHARACTERS]}" for each in reports if each.last)
 
 
 def _verified(folder: Path, seal: Seal, known: Sequence[Position]) -> ChainReport:
@@ -90,7 +88,6 @@ def _verified(folder: Path, seal: Seal, known: Sequence[Position]) -> ChainRepor
     running = list(running_calls(folder, seal))
     last: Line | None = None
     seen = dict[int, str]()
-    numbers = {number for number, _ in known}
     for path in files:
         *lines, torn = path.read_bytes().split(b"\n")
         for place, data in enumerate(lines, 1):
@@ -100,7 +97,7 @@ def _verified(folder: Path, seal: Seal, known: Sequence[Position]) -> ChainRepor
                 report.problems.append(f"{where}: the line was changed, or was not written by toolc with this key")
                 continue
             _check_order(report, where, last, line, known)
-            if line.number in numbers:
+            if any(each.number == line.number for each in known):
                 seen[line.number] = line.mac
             last = line
         if torn:
@@ -108,8 +105,8 @@ def _verified(folder: Path, seal: Seal, known: Sequence[Position]) -> ChainRepor
     if last:
         report.last, report.mac = last.number, last.mac
     report.unfinished = [each for each in running_calls(folder, seal) if not (last and is_line_of(last, each))]
-    for number, mac in known:
-        _check_known(report, number, mac, seen.get(number))
+    for each in known:
+        _check_known(report, each.number, each.mac, seen.get(each.number))
     del report.problems[MAX_PROBLEMS:]
     return report
 
@@ -118,7 +115,7 @@ def _check_order(report: ChainReport, where: str, last: Line | None, line: Line,
     """Check that ``line`` follows the previous line."""
     if last is None:
         report.first = line.number
-        follows_moved = any(line.number == number + 1 and line.previous.startswith(mac) for number, mac in known)
+        follows_moved = any(line.number == each.number + 1 and line.previous.startswith(each.mac) for each in known)
         if line.number != 1 and not follows_moved:
             report.problems.append(
                 f"{where}: the chain begins with number {line.number}. If you moved older files away, pass the "

@@ -25,7 +25,7 @@ from toolc.model.plan import Plan
 from toolc.model.result import Capture, ConnectionAttempt, Outcome, ToolResult
 from toolc.telemetry.audit_chain import ROOM_BYTES, read_key
 from toolc.telemetry.audit_log import AuditError, AuditFiles, AuditLog
-from toolc.telemetry.audit_verify import ChainReport, Checkpoint, checkpoint_of, verify
+from toolc.telemetry.audit_verify import ChainReport, checkpoint_of, parse_checkpoint, verify
 from toolc.telemetry.observation import EndedCall, StartedCall
 from toolc.testing.fake_engine import FakeEngine
 
@@ -50,11 +50,12 @@ def lines(files: AuditFiles) -> list[JsonObject]:
     return [json.loads(line) for path in found for line in path.read_text().splitlines()]
 
 
-def verified(files: AuditFiles, *checkpoints: Checkpoint) -> list[ChainReport]:
-    return verify(files.log, read_key(files.key), checkpoints)
+def verified(files: AuditFiles, *checkpoints: str) -> list[ChainReport]:
+    known = [position for each in checkpoints for position in parse_checkpoint(each)]
+    return verify(files.log, read_key(files.key), known)
 
 
-def problems(files: AuditFiles, *checkpoints: Checkpoint) -> str:
+def problems(files: AuditFiles, *checkpoints: str) -> str:
     return "\n".join(each for report in verified(files, *checkpoints) for each in report.problems)
 
 
@@ -261,7 +262,7 @@ class TestChanges:
         assert problems(files) == "000003.jsonl, line 1: it follows a gap of 2 lines"
 
     def test_a_removed_end_is_found_only_with_a_checkpoint(self, files: AuditFiles, path: Path) -> None:
-        checkpoint = Checkpoint.parse(str(checkpoint_of(verified(files))))
+        checkpoint = checkpoint_of(verified(files))
         everything = path.read_text()
         path.write_text("".join(everything.splitlines(keepends=True)[:2]))
         assert problems(files) == ""
@@ -290,7 +291,7 @@ class TestChanges:
         first = files.log / "0" / "000001.jsonl"
         number = len(first.read_text().splitlines())
         checkpoint = checkpoint_of(verified(files))
-        assert checkpoint.positions["0"][0] == number
+        assert checkpoint.startswith(f"0:{number}:")
         call(log, *map(str, range(10)))
         assert len(list(first.parent.glob("*.jsonl"))) > 2
         later = checkpoint_of(verified(files))
@@ -310,7 +311,7 @@ class TestChanges:
     @pytest.mark.parametrize("text", ["", "0", "0:1", "0:1:xyz", "a:1:" + "0" * 32])
     def test_a_wrong_checkpoint_is_refused(self, text: str) -> None:
         with pytest.raises(UsageError, match="is not a checkpoint"):
-            Checkpoint.parse(text)
+            parse_checkpoint(text)
 
 
 class TestProcesses:
@@ -456,6 +457,19 @@ class TestFullDisk:
         call(log, "after")
         assert [each["call"] for each in lines(files)][-5:] == [*names, "after"]
         assert (problems(files), verified(files)[0].unfinished) == ("", [])
+
+    def test_a_line_waits_until_the_next_file_can_be_opened(self, files: AuditFiles) -> None:
+        log = AuditLog(replace(files, max_file_bytes=1))
+        call(log, "first")
+        taken = files.log / "0" / "000002.jsonl"
+        taken.mkdir()
+        call(log, "waits")
+        with pytest.raises(AuditError):
+            log.observe(started("refused"))
+        taken.rmdir()
+        call(log, "last")
+        assert [each["call"] for each in lines(files)] == ["first", "waits", "last"]
+        assert problems(files) == ""
 
     def test_a_line_that_waits_survives_the_end_of_the_process(self, files: AuditFiles) -> None:
         log = AuditLog(files)

@@ -42,13 +42,13 @@ def verify(texts: tuple[str, ...], config: str | None) -> None:
     where people who can write the log cannot change them. The exit code is 1 if there are problems.
     """
     from toolc.telemetry.audit_chain import chain_folders, read_key
-    from toolc.telemetry.audit_verify import Checkpoint, checkpoint_of, verify
+    from toolc.telemetry.audit_verify import checkpoint_of, parse_checkpoint, verify
 
-    files, checkpoints = _files(config), [Checkpoint.parse(each) for each in texts]
-    if not (checkpoints or chain_folders(files.log)):
+    files, known = _files(config), [position for each in texts for position in parse_checkpoint(each)]
+    if not (known or chain_folders(files.log)):
         note(f"no call has been recorded yet in {files.log}")
         return
-    reports = verify(files.log, read_key(files.key), checkpoints)
+    reports = verify(files.log, read_key(files.key), known)
     for report in reports:
         _print_report(report)
     if any(report.problems for report in reports):
