@@ -7,7 +7,8 @@ every check of a direct call applies.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -29,14 +30,10 @@ from toolc.runtime.output.truncation import READ_RESULT
 from toolc.serve.offered import CALL, DESCRIBE, FIND
 from toolc.serve.search.tool_index import ToolIndex
 
-MAX_FOUND: Final = 20
-"""The maximum number of tools in an answer."""
+_DEFINITIONS: Final = Path(__file__).with_suffix(".json")
 
 _SUMMARY: Final = 300
 """The maximum length of a description in the answer of ``find_tools``, in characters."""
-
-_NAME: Final[JsonObject] = {"type": "string", "maxLength": 128}
-_QUERY: Final[JsonObject] = {"type": "string", "minLength": 1, "maxLength": 500}
 
 
 class FindingTools:
@@ -46,7 +43,8 @@ class FindingTools:
         self._direct = frozenset(direct)
         self._indexes: WeakKeyDictionary[Executor, ToolIndex] = WeakKeyDictionary()
         self._building = anyio.Lock()
-        self._specs = {tool.name: tool for tool in _own_tools()}
+        own = (_own_tool(**each) for each in json.loads(_DEFINITIONS.read_bytes()))
+        self._specs = {tool.name: tool for tool in own}
 
     def definitions(self, executor: Executor) -> list[JsonValue]:
         """Return the definitions to list: the three tools, and the tools that stay listed."""
@@ -128,35 +126,7 @@ def _most_cautious(tools: Sequence[ToolSpec]) -> Annotations:
     )
 
 
-def _own_tools() -> Iterator[ToolSpec]:
-    limit: JsonObject = {"type": "integer", "minimum": 1, "maximum": MAX_FOUND, "default": 5}
-    names: JsonObject = {"type": "array", "items": _NAME, "minItems": 1, "maxItems": MAX_FOUND}
-    yield _own(
-        FIND,
-        "Find tools by what they do. Most tools of this server are not in the list of tools, so look here before you "
-        "conclude that there is none. Returns the names and descriptions of the tools that fit best.",
-        query=_QUERY | {"description": "What the tool should do, in a few words, e.g. 'close an issue'"},
-        limit=limit | {"description": "How many tools to return"},
-    )
-    yield _own(
-        DESCRIBE,
-        f"Return the definitions of tools: what they do, and the schema of their arguments. Use it before {CALL}.",
-        names=names | {"description": f"The names of tools, as {FIND} returned them"},
-    )
-    yield _own(
-        CALL,
-        f"Call a tool that is not in the list of tools, and return its result. Get the schema of its arguments from "
-        f"{DESCRIBE} first.",
-        name=_NAME | {"description": "The name of the tool"},
-        arguments={"type": "object", "default": {}, "description": f"The arguments, as the schema in {DESCRIBE} says"},
-    )
-
-
-def _own(name: str, description: str, /, **properties: JsonObject) -> ToolSpec:
-    required: list[JsonValue] = [key for key, schema in properties.items() if "default" not in schema]
-    parameters: JsonObject = {
-        "type": "object", "properties": {**properties}, "required": required, "additionalProperties": False,
-    }  # fmt: skip
+def _own_tool(name: str, description: str, parameters: JsonObject) -> ToolSpec:
     return ToolSpec(
         name=name,
         description=description,
