@@ -9,9 +9,6 @@ from toolc.dataclass import dataclass
 if TYPE_CHECKING:  # only --search needs it
     from toolc.serve.search.finding_tools import FindingTools
 
-TASK_SECONDS: Final = 30.0
-"""A call may become a task if the time limit of its tool is above this, in seconds."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpOptions:
@@ -22,7 +19,7 @@ class McpOptions:
     """
 
     finding: FindingTools | None = None
-    task_seconds: float = TASK_SECONDS
+    task_seconds: float = 30.0
     only_task_seconds: float | None = None
 
 

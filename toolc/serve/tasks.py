@@ -84,11 +84,11 @@ class UpdateParams(TaskParams):
 class Task:
     """A call of a client that runs in the background. Use it on the thread of the event loop."""
 
-    def __init__(self, client: ServedClient) -> None:
+    def __init__(self, call: RunningCall) -> None:
         self.task_id = token_urlsafe(16)
-        self.client = client.key
+        self.client = call.owner.key
         self.scope = anyio.CancelScope()
-        self.questions = Confirmations(client.calls.running)
+        self.questions = Confirmations(call.owner.calls.running)
         self.message = ""
         self.ended: float | None = None
         self.size = 0
@@ -197,12 +197,11 @@ class Tasks:
         assert self._group is not None
         if sum(task.client == client.key and task.ended is None for task in self._tasks.values()) >= MAX_OPEN:
             raise QuotaError(f"{MAX_OPEN} tasks of this client are running, which is the maximum", 1)
-        task: Task = await self._group.start(self._run, client, opening, arguments, confirmation_of)
+        task: Task = await self._group.start(self._run, opening, arguments, confirmation_of)
         return task.to_json() | {"resultType": "task"}
 
     async def _run(
         self,
-        client: ServedClient,
         opening: AbstractContextManager[RunningCall],
         arguments: JsonObject,
         confirmation_of: Callable[[str], ClientConfirmation],
@@ -210,7 +209,7 @@ class Tasks:
         task_status: TaskStatus[Task],
     ) -> None:
         with opening as call:
-            task, answered = Task(client), confirmation_of(call.call_id)
+            task, answered = Task(call), confirmation_of(call.call_id)
             ask = task.questions.confirm_for(task.task_id)
             confirm = partial(_confirm, answered, ask) if answered.is_supported else None
             self._tasks[task.task_id] = task
@@ -219,10 +218,10 @@ class Tasks:
             outcome: JsonObject = {"status": "cancelled"}
             with task.scope:
                 outcome = await call.on_thread(attempt)
-            is_closing = client.calls.is_closing and outcome["status"] == "cancelled"
+            is_closing = call.owner.calls.is_closing and outcome["status"] == "cancelled"
             reason = "the server is shutting down" if is_closing else map_under(outcome, "error").get("message", "")
             task.end(outcome, str(reason))
-        self._forget(client.key)
+        self._forget(task.client)
 
     def _find(self, context: Context, client: ServedClient, task_id: str) -> Task:
         """Return a task of this client. Raises ``MCPError``."""

@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 from typing import Final, Literal, TypeAlias
@@ -110,10 +111,8 @@ class AuditLog:
             return
         _LOG.error("lines of the audit log wait until it can be written, %s so far: %s", len(self._kept) + 1, error)
         self._kept.append((path, record))
-        try:
+        with suppress(OSError):  # the line is then in memory only
             self._chain.keep(path, record)
-        except OSError as again:
-            _LOG.error("the line of the call %s is kept in memory only: %s", record["call"], again)
 
     def _write_kept(self) -> None:
         """Write the waiting lines. Raises ``OSError``."""

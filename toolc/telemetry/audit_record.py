@@ -105,8 +105,8 @@ def _network(details: JsonObject, started: StartedCall, ended: EndedCall, finger
     attempts = details.get("network")
     if not isinstance(attempts, list):
         return {}
-    texts = {each.lower() for each in _texts(_unreviewed(started)) if each}
-    texts |= {each.lower() for each in _texts([*(ended.changed or ())]) if each}
+    declared = {name.lower() for name in _parameters(started)}  # these texts are in the spec
+    texts = {each.lower() for each in _texts([started.call.arguments, *(ended.changed or ())]) if each} - declared
     listed: list[JsonValue] = []
     for attempt in attempts[:MAX_NETWORK]:
         assert isinstance(attempt, dict)
@@ -118,15 +118,6 @@ def _network(details: JsonObject, started: StartedCall, ended: EndedCall, finger
     assert isinstance(more, int)
     more += len(attempts) - len(listed)
     return {"network": listed} | ({"network_not_listed": more} if more else {})
-
-
-def _unreviewed(started: StartedCall) -> JsonValue:
-    """Return the arguments whose names are not in the spec."""
-    arguments = started.call.arguments
-    if not isinstance(arguments, dict):
-        return arguments
-    others = {name: value for name, value in arguments.items() if name not in _parameters(started)}
-    return [*arguments.values(), others]
 
 
 def _parameters(started: StartedCall) -> Collection[str]:

@@ -13,7 +13,7 @@ from typing import Final
 from toolc.dataclass import dataclass
 from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.tool import ToolSpec
-from toolc.serve.search.words import table, words
+from toolc.serve.search.words import TABLES, words
 
 _CHANGES: Final = frozenset({"create", "update", "delete"})
 _OF_METHODS: Final = {"POST": "create", "PUT": "update", "PATCH": "update", "DELETE": "delete"}
@@ -45,7 +45,7 @@ def purpose_of_query(query: str) -> Purpose:
     for clause in clauses:
         if kinds := _kinds_of_clause(clause):
             return Purpose(kinds, _is_of_many(clause))
-    if not table("ending").isdisjoint(words(query)):
+    if not TABLES["ending"].isdisjoint(words(query)):
         return Purpose(frozenset({"update", "delete"}))
     return Purpose(frozenset({"read"}), _is_of_many(clauses[0]))
 
@@ -65,11 +65,11 @@ def purpose_of_tool(tool: ToolSpec) -> Purpose:
 
 
 def _kinds_of_clause(clause: Sequence[str]) -> frozenset[str]:
-    modal = next((position + 1 for position, word in enumerate(clause) if word in table("modal")), 0)
+    modal = next((position + 1 for position, word in enumerate(clause) if word in TABLES["modal"]), 0)
     clause = clause[modal:]
-    while len(clause) > 1 and (clause[0] in table("leading") or (clause[0].endswith("ly") and not _kinds(clause[0]))):
+    while len(clause) > 1 and (clause[0] in TABLES["leading"] or (clause[0].endswith("ly") and not _kinds(clause[0]))):
         clause = clause[1:]
-    if not table("negation").isdisjoint(clause[:3]):
+    if not TABLES["negation"].isdisjoint(clause[:3]):
         return frozenset({"update", "delete"})
     kinds = frozenset({"read"}) if clause[1:2] == ["of"] else _kinds(clause[0]) if clause else frozenset[str]()
     if modal:  # a wish is a change, even "they should see this"
@@ -79,13 +79,13 @@ def _kinds_of_clause(clause: Sequence[str]) -> frozenset[str]:
 
 
 def _kinds(word: str) -> frozenset[str]:
-    return frozenset(kind for kind in (_CHANGES | {"read"}) if word in table(kind))
+    return frozenset(kind for kind in (_CHANGES | {"read"}) if word in TABLES[kind])
 
 
 def _is_of_many(clause: Sequence[str]) -> bool:
     """Return whether a word before the first preposition is a plural, as in ``show labels of an issue``."""
-    if clause and clause[0] in table("many"):
+    if clause and clause[0] in TABLES["many"]:
         return True
     rest = clause[1:] if clause and _kinds(clause[0]) else clause
-    end = next((position for position, word in enumerate(rest) if word in table("prepositions")), len(rest))
+    end = next((position for position, word in enumerate(rest) if word in TABLES["prepositions"]), len(rest))
     return any(len(noun) > 3 and noun.endswith("s") and not noun.endswith(("ss", "us", "is")) for noun in rest[:end])

@@ -11,7 +11,15 @@ from typing import Any, Final
 
 import toolc.data
 
-_PATH: Final = Path(toolc.data.__file__).parent / "search_words.toml"
+_TABLES: Final[Mapping[str, Any]] = tomllib.loads(
+    Path(toolc.data.__file__).with_name("search_words.toml").read_text(encoding="utf-8")
+)
+
+TABLES: Final = {name: frozenset(text.split()) for name, text in _TABLES.items() if isinstance(text, str)}
+"""The words in each table of the file."""
+
+_MEANINGS: Final = dict(line.split(" > ") for line in _TABLES["phrases"])
+_PHRASE: Final = re.compile(rf"\b({'|'.join(_MEANINGS).replace(' ', '[ -]')})\b", re.IGNORECASE)
 _WORD: Final = re.compile(r"[^\W_]+")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _POSSESSIVE: Final = re.compile(r"['\u2019]s\b|(?<=[A-Z][A-Z])s\b")
@@ -34,24 +42,17 @@ def words(text: str) -> list[str]:
 
 def plain(query: str) -> str:
     """Return a query in which a known word replaces each phrase for it, such as ``enable`` for ``turn on``."""
-    pattern, meanings = _phrases()
-    return pattern.sub(lambda match: meanings[" ".join(words(match[0]))], query)
+    return _PHRASE.sub(lambda match: _MEANINGS[" ".join(words(match[0]))], query)
 
 
 def stems(text: str) -> list[str]:
     """Return the stems of the words of a text or a name, without stop words."""
-    return [_stem(word) for word in words(text) if word not in table("grammar")]
+    return [_stem(word) for word in words(text) if word not in TABLES["grammar"]]
 
 
 def synonyms(stem: str) -> frozenset[str]:
     """Return the stems of the synonyms of a stem."""
     return _groups().get(stem, frozenset())
-
-
-@cache
-def table(name: str) -> frozenset[str]:
-    """Return the words in a table of the file."""
-    return frozenset(_tables()[name].split())
 
 
 @lru_cache(maxsize=20_000)
@@ -63,20 +64,9 @@ def _stem(word: str) -> str:
 
 
 @cache
-def _tables() -> Mapping[str, Any]:
-    return tomllib.loads(_PATH.read_text(encoding="utf-8"))
-
-
-@cache
-def _phrases() -> tuple[re.Pattern[str], Mapping[str, str]]:
-    meanings = dict(line.split(" > ") for line in _tables()["phrases"])
-    return re.compile(rf"\b({'|'.join(meanings).replace(' ', '[ -]')})\b", re.IGNORECASE), meanings
-
-
-@cache
 def _groups() -> Mapping[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for line in _tables()["synonyms"]:
+    for line in _TABLES["synonyms"]:
         group = set(map(_stem, line.split()))
         for each in group:
             found.setdefault(each, set()).update(group - {each})
