@@ -59,8 +59,10 @@ FORK_SECONDS: Final = 30
 ALSO: Final = {
     "compiler": ("tests/unit/policy/test_p*.py",),
     "review": ("tests/unit/cli/commands/test_diff*.py", "tests/unit/cli/commands/test_lock*.py"),
+    "validation": ("tests/unit/review/contract/test_*.py",),
 }
-"""Tests of packages in other folders: of policies, which the compiler reads, and of the commands that review."""
+"""Tests in other folders: of policies, which the compiler reads, of the commands that review, and of contracts, which
+need witnesses."""
 
 ELSEWHERE: Final = {
     "toolc/model/codes.py": "tests/unit/data/test_rule_pages.py",
