@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from toolc.guest.context import audio_type, image_type
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, parse_json
 from toolc.model.result import Audio, Content, Image, Outcome, Resource, Text, ToolFailure, ToolResult, failure
 from toolc.model.spec.code_backends import ErrorKind
 from toolc.model.spec.tool import ResultSpec
@@ -38,6 +38,16 @@ def apply_format(read: ToolResult, result: ResultSpec, source: str) -> ToolResul
             return failure("serialization", f"{source} must return an image, but returned none", read.details)
         case "text" | "json" | "image":
             return read
+
+
+def apply_text_format(read: ToolResult, result: ResultSpec, source: str) -> ToolResult:
+    """Like ``apply_format``, for a result whose text is the JSON that ``result.format`` demands."""
+    if result.format == "json" and read.structured is None:
+        try:
+            read = replace(read, structured=(parse_json(read.text.encode("utf-8", "replace")),))
+        except ValueError as error:
+            return failure("serialization", f"the response of {source} is not JSON: {error}", read.details)
+    return apply_format(read, result, source)
 
 
 def program_failure(kind: ErrorKind, message: str, outcome: Outcome, note: str) -> ToolResult:
@@ -95,13 +105,21 @@ def read_media(block: JsonObject, where: str, declared: str | None) -> Image | A
     """
     is_image = block["type"] == "image"
     what, supported = ("an image", IMAGE_TYPES) if is_image else ("a recording", AUDIO_TYPES)
-    data = _decode(block.get("data"), f"{where} is {what} whose 'data'")
+    data = decode_base64(block.get("data"), f"{where} is {what} whose 'data'")
     mime_type = image_type(data) if is_image else audio_type(data)
     if mime_type is None:
         raise MalformedError(f"{where} is {what} of an unsupported type; use one of {supported}")
     if declared not in (None, mime_type):
         raise MalformedError(f"{where} declares the type {declared!r:.40}, but its data is {mime_type}")
     return Image(data, mime_type) if is_image else Audio(data, mime_type)
+
+
+def decode_base64(data: JsonValue, what: str) -> bytes:
+    """Return the bytes of ``data``. Raises ``MalformedError`` if it is not a string in Base64."""
+    try:
+        return base64.b64decode(data if isinstance(data, str) else "?", validate=True)
+    except (binascii.Error, ValueError):
+        raise MalformedError(f"{what} is not base64") from None
 
 
 def require_object(value: JsonValue, what: str) -> JsonObject:
@@ -138,17 +156,10 @@ def _read_block(value: JsonValue) -> Content:
 def _read_resource(block: JsonObject) -> Audio | Resource:
     """Return a file block, or an audio block if both the declared type and the data are audio."""
     name = require_string(block.get("name"), "a resource's name")
-    data = _decode(block.get("data"), "a resource's 'data'")
+    data = decode_base64(block.get("data"), "a resource's 'data'")
     mime_type = require_string(block.get("mime_type"), "a resource's type")
     if not MIME_TYPE.fullmatch(mime_type):
         raise MalformedError(f"a resource has the invalid type {mime_type!r:.40}")
     if mime_type.startswith("audio/") and (detected := audio_type(data)):
         return Audio(data, detected)
     return Resource(data, mime_type, name)
-
-
-def _decode(data: JsonValue, what: str) -> bytes:
-    try:
-        return base64.b64decode(data if isinstance(data, str) else "?", validate=True)
-    except (binascii.Error, ValueError):
-        raise MalformedError(f"{what} is not base64") from None

@@ -6,10 +6,10 @@ from itertools import takewhile
 from typing import Final
 
 from toolc.backends.backend_protocol import Backend, environment
-from toolc.backends.content import apply_format, signal_name, with_note
+from toolc.backends.content import apply_text_format, signal_name, with_note
 from toolc.backends.plugin_protocol import LineError, Offer, read_response
 from toolc.model.call import BoundCall
-from toolc.model.json_schema import JsonObject, JsonValue, parse_json
+from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.model.plan import Plan, PluginCall, Profile
 from toolc.model.result import Capture, Outcome, Text, ToolFailure, ToolResult, failure
 from toolc.model.spec.code_backends import File, PluginBackend
@@ -50,16 +50,10 @@ class Plugin:
                 return failure("not_found", outcome.reason or f"{backend.command[0]} could not be started")
             case "refused":
                 return failure("denied", outcome.reason)
-            case "exited":
-                ended = f"ended with exit status {outcome.status}"
-            case "signaled":
-                ended = f"was killed by {signal_name(outcome.status)}"
+            case "exited" | "signaled":
+                return ended("the plugin's process", outcome)
             case _:
                 return _protocol_error(outcome.reason, outcome)
-        message = f"the plugin's process {ended} {outcome.reason}".rstrip()
-        # As for any program, stderr usually has the cause.
-        text = with_note(outcome.stderr.text(), message) if outcome.stderr.total_bytes else message
-        return ToolResult(content=(Text(text),), error=ToolFailure("execution", message))
 
 
 def difference(reviewed: PluginCall, offer: Offer) -> str | None:
@@ -74,6 +68,22 @@ def difference(reviewed: PluginCall, offer: Offer) -> str | None:
         *differences_of("parameters", *parameters),
     ]
     return "; ".join(differences[:3]) or None
+
+
+def ended(who: str, outcome: Outcome) -> ToolResult:
+    """Return the error for a process that ended during a call. As for any program, stderr usually has the cause."""
+    is_killed = outcome.ending == "signaled"
+    how = f"was killed by {signal_name(outcome.status)}" if is_killed else f"ended with exit status {outcome.status}"
+    message = f"{who} {how} {outcome.reason}".rstrip()
+    text = with_note(outcome.stderr.text(), message) if outcome.stderr.total_bytes else message
+    return ToolResult(content=(Text(text),), error=ToolFailure("execution", message))
+
+
+def reported_error(who: str, read: ToolResult, outcome: Outcome) -> ToolResult:
+    """Return ``read``, which a process sent as an error, as the error of its call."""
+    message = read.text or f"{who} reported an error without a message"
+    failed = replace(read, content=read.content or (Text(message),), error=ToolFailure("execution", message))
+    return with_stderr(failed, outcome)
 
 
 def with_stderr(result: ToolResult, outcome: Outcome) -> ToolResult:
@@ -136,19 +146,10 @@ def _read_reply(result: ResultSpec, outcome: Outcome, reply: Capture) -> ToolRes
     except LineError as error:
         return _protocol_error(str(error), outcome)
     details: JsonObject = {"tool": response.details} if response.details else {}
-    if response.is_error:
-        text = "\n".join(block.text for block in response.content if isinstance(block, Text))
-        message = text or "the plugin reported an error without a message"
-        content = response.content or (Text(message),)
-        failed = ToolResult(content=content, error=ToolFailure("execution", message), details=details)
-        return with_stderr(failed, outcome)
     read = ToolResult(content=response.content, details=details)
-    if result.format == "json":
-        try:
-            read = replace(read, structured=(parse_json(read.text.encode("utf-8", "replace")),))
-        except ValueError as error:
-            return failure("serialization", f"the plugin's response is not JSON: {error}", details)
-    return apply_format(read, result, "the plugin")
+    if response.is_error:
+        return reported_error("the plugin", read, outcome)
+    return apply_text_format(read, result, "the plugin")
 
 
 def _protocol_error(reason: str, outcome: Outcome) -> ToolResult:

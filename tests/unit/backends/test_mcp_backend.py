@@ -179,6 +179,10 @@ def test_instructions_in_a_result_are_marked_and_stay(is_error: bool) -> None:
             ("serialization", "the MCP server 's' sent an invalid result: a content block has the unknown type 'new'"),
         ),
         (
+            {"content": [{"type": "resource", "resource": {"uri": "a"}}]},
+            ("serialization", "the MCP server 's' sent an invalid result: the data of a resource is not base64"),
+        ),
+        (
             {"content": [{"type": "resource", "resource": {"uri": "a", "blob": "?"}}]},
             ("serialization", "the MCP server 's' sent an invalid result: the data of a resource is not base64"),
         ),
@@ -193,9 +197,9 @@ def test_errors_have_a_kind_and_a_message(value: JsonObject, error: tuple[str, s
     [
         ("refused", ("denied", "why")),
         ("not_started", ("not_found", "why")),
-        ("exited", ("execution", "the MCP server 's' ended with exit status 7")),
+        ("exited", ("execution", "the MCP server 's' ended with exit status 7 why")),
         ("unreachable", ("network", "no answer from the MCP server 's': why")),
-        ("signaled", ("execution", "the MCP server 's' was killed by SIGUSR1")),
+        ("signaled", ("execution", "the MCP server 's' was killed by SIGUSR1 why")),
         ("broken", ("serialization", "the MCP server 's' violated the protocol and was stopped: why")),
     ],
 )

@@ -20,7 +20,6 @@ from toolc.model.json_schema import JsonObject
 from toolc.model.spec.http_backend import HttpBackend
 from toolc.model.spec.mcp_backend import McpBackend, McpServer
 
-_OF_COMMAND: Final = ("requirements", "files")
 _OF_URL: Final = ("url", "headers", "auth")
 
 
@@ -60,21 +59,12 @@ def _server(node: Node, what: str, findings: Findings, *, folder: SpecFolder) ->
         url=read_constant_url, headers=partial(read_headers, scope=secret), auth=partial(read_auth, scope=secret),
     )  # fmt: skip
     reader.close()
-    _report_other_keys(reader, kind)
     request = {name: found.pop(name) for name in _OF_URL if name in found}
     unique = {file.path: file for group in found.get("files", ()) for file in group}
     found["files"] = tuple(sorted(unique.values(), key=lambda file: file.path))
     if "url" in request:
         found["request"] = HttpBackend(method="POST", **request)
     return McpServer(name=str(named.value), **found) if kind in {*found, *request} else None
-
-
-def _report_other_keys(reader: Reader, kind: str | None) -> None:
-    """Report the keys that belong to the other kind of server."""
-    for entry in reader.node.entries:
-        if kind is not None and entry.key in (_OF_COMMAND if kind == "url" else _OF_URL) and entry.key != kind:
-            message = f"'{entry.key}' is for a server with '{'command' if kind == 'url' else 'url'}'"
-            reader.findings.add(codes.BAD_VALUE, message, entry.key_span, "remove it")
 
 
 def _definition(node: Node, what: str, findings: Findings) -> JsonObject | None:

@@ -6,7 +6,7 @@ tool in a registry is complete, and the effect digest covers how its server is s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from toolc.dataclass import dataclass, field
 from toolc.model.json_schema import JsonValue
@@ -15,6 +15,9 @@ from toolc.model.spec.code_backends import BackendTraits, File
 
 if TYPE_CHECKING:
     from toolc.model.spec.http_backend import HttpBackend
+
+_OF_COMMAND: Final = {"url": "only a server with 'command' has requirements and files"}
+_OF_URL: Final = {"command": "only a server with 'url' has headers and authentication"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,24 +43,24 @@ class McpServer:
 
     Example: https://mcp.example.com/mcp
     """
-    headers: ClassVar = keys.Key(keys.map_of(keys.FIELD))
+    headers: ClassVar = keys.Key(keys.map_of(keys.FIELD), excludes=_OF_URL)
     """The headers of the requests to ``url``. They can contain secrets.
 
     Example: {X-Tenant: "{{ secrets.TENANT }}"}
     """
-    auth: ClassVar = keys.Key(keys.map_at("http_backend.AuthKeys"))
+    auth: ClassVar = keys.Key(keys.map_at("http_backend.AuthKeys"), excludes=_OF_URL)
     """The authentication of the requests to ``url``.
 
     Example: {bearer: "{{ secrets.TOKEN }}"}
     """
     request: HttpBackend | None = field(default=None, metadata=keys.STORED_IF_SET)
-    requirements: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = field(default=(), metadata=keys.key(excludes=_OF_COMMAND))
     """Python packages with exact versions, installed from wheels, which the server can import.
 
     Example: [mcp-server-time==2025.9.25]
     Instead of: packages pip dependencies
     """
-    files: tuple[File, ...] = field(default=(), metadata=keys.key(keys.list_of(keys.TEXT)))
+    files: tuple[File, ...] = field(default=(), metadata=keys.key(keys.list_of(keys.TEXT), excludes=_OF_COMMAND))
     """Files that the server needs: patterns of paths relative to the folder of the spec.
 
     Example: [server.py]

@@ -85,7 +85,7 @@ def test_a_server_at_a_url_has_a_request_and_no_sandbox(tmp_path: Path) -> None:
             "{TENANT: {expose: env}",
             "9:17 TC108 a server at a URL has no sandbox",
         ),
-        ("    headers:", "    files: [a]\n    headers:", "5:5 TC108 'files' is for a server with 'command'"),
+        ("    headers:", "    files: [a]\n    headers:", "5:5 TC108 servers.time has both 'url' and 'files'"),
         ("lifetime: session", "min_isolation: vm", "8:7 TC108 a server at a URL has no sandbox, so 'min_isolation'"),
         (
             "lifetime: session",
@@ -131,6 +131,10 @@ def test_defaults_of_the_file_apply_to_the_sandbox_of_a_server(tmp_path: Path) -
         (
             SERVERS.replace("    command:", "    comand:") + TOOL,
             ["4:5 TC101 servers.time has no key 'comand'", "4:5 TC102 servers.time has none of 'command', 'url'"],
+        ),
+        (
+            SERVERS.replace("    command:", "    headers: {X-Tenant: a}\n    command:") + TOOL,
+            ["4:5 TC108 servers.time has both 'command' and 'headers'"],
         ),
         (
             SERVERS + TOOL.replace("tools:\n- name", "name").replace("\n  ", "\n"),
