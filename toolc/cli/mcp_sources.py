@@ -147,9 +147,8 @@ def name_of_host(url: str) -> str:
 
 def secret_headers(name: str, entry: JsonObject) -> JsonObject:
     """Return the headers in the entry of a client. Their values stay out of the spec, because most are keys."""
-    prefix = re.sub(r"[^A-Z0-9]+", "_", name.upper())
-    keys = {each: re.sub(r"[^A-Z0-9]+", "_", each.upper()) for each in map_under(entry, "headers")}
-    return {each: f"{{{{ secrets.{prefix}_{key} }}}}" for each, key in keys.items()}
+    names = {each: re.sub(r"[^A-Z0-9]+", "_", f"{name}_{each}".upper()) for each in map_under(entry, "headers")}
+    return {each: f"{{{{ secrets.{secret} }}}}" for each, secret in names.items()}
 
 
 def _host(url: str) -> str:

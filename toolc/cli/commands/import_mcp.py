@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
@@ -23,12 +23,16 @@ from toolc.cli.import_changes import (
     texts,
 )
 from toolc.model.errors import ToolcError, UsageError
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, map_under
 from toolc.model.text import printable, shorten
 
 if TYPE_CHECKING:
     from toolc.importers.mcp_spec import McpSource
+    from toolc.runtime.sandboxed.options import CallOptions
     from toolc.runtime.sessions.mcp_client import Offer
+
+_Package: TypeAlias = tuple[str, str]
+"""``npm`` or ``pip``, and the package with its version."""
 
 _CLIENTS: Final = ("claude-desktop", "cursor", "vscode")
 
@@ -66,24 +70,25 @@ def import_mcp(words: tuple[str, ...], *, timeout: float | None, engine: str | N
     differently and keeps your edits.
     """
     from toolc.cli.mcp_sources import with_url
-    from toolc.cli.process_specs import variable
+    from toolc.cli.process_specs import process_options, variable
     from toolc.importers.mcp_spec import McpSource  # start-up time
     from toolc.runtime.composed_backends import import_mcp as import_sdk
 
     import_sdk("toolc import mcp")
+    call = process_options(timeout, engine)
     sandbox: JsonObject = {key: str(options[key]) for key in ("image", "build", "workspace") if options[key]}
     sandbox |= {"network": {"allow": [*texts(options["allow"])]}} if options["allow"] else {}
     sandbox |= {"env": dict(map(variable, texts(options["env"])))} if options["env"] else {}
     source = McpSource(name="server", command=words, sandbox=sandbox | {"lifetime": "session"})
     if options["origin"]:
-        _import_all(str(options["origin"]), source, timeout, engine, options)
+        _import_all(str(options["origin"]), source, call, options)
         return
     kinds = [each for each in ("pip", "npm") if options[each]]
     if options["extra"] and not options["pip"]:
         raise UsageError("--with adds packages to those of --pip, and cannot be used without it")
     if options["url"] and not kinds:
         headers: JsonObject = dict(map(variable, texts(options["headers"])))
-        _import(with_url(source, str(options["url"]), headers, str(options["auth"])), None, timeout, engine, options)
+        _import(with_url(source, str(options["url"]), headers, str(options["auth"])), None, call, options)
         return
     if options["url"] or options["headers"] or options["auth"]:
         raise UsageError("--header and --auth are for --url, which cannot be used with --pip and --npm")
@@ -91,12 +96,10 @@ def import_mcp(words: tuple[str, ...], *, timeout: float | None, engine: str | N
         raise UsageError("--npm builds its own image, so --pip, --image and --build cannot be used with it")
     if not words and not kinds:
         raise UsageError("name a server with --pip, --npm, --url or --from, or pass its command after --")
-    _import(source, (kinds[0], str(options[kinds[0]])) if kinds else None, timeout, engine, options)
+    _import(source, (kinds[0], str(options[kinds[0]])) if kinds else None, call, options)
 
 
-def _import_all(
-    origin: str, source: McpSource, timeout: float | None, engine: str | None, options: Mapping[str, object]
-) -> None:
+def _import_all(origin: str, source: McpSource, call: CallOptions, options: Mapping[str, object]) -> None:
     """Import each server of a client's configuration that has a URL, npx or uvx. Report the others."""
     from toolc.cli.mcp_sources import package_of, secret_headers, servers_in, with_url
     from toolc.serve.mcp_clients import mcp_clients  # start-up time
@@ -113,28 +116,21 @@ def _import_all(
         try:
             if isinstance(entry.get("url"), str) and entry.get("type") != "sse":
                 remote = with_url(source, str(entry["url"]), secret_headers(name, entry), "")
-                _import(remote, None, timeout, engine, {**options, "name": name})
+                _import(remote, None, call, {**options, "name": name})
                 continue
             kind, package, arguments = package_of(entry)
             own = replace(source, command=tuple(arguments))
-            env = entry.get("env")
-            if isinstance(env, dict) and env:
+            if env := map_under(entry, "env"):
                 # Their values stay out of the spec, because most are keys.
                 secrets: JsonObject = {each: {"expose": "env"} for each in env}
                 own = replace(own, sandbox=own.sandbox | {"secrets": secrets})
-            _import(own, (kind, package), timeout, engine, {**options, "name": name})
+            _import(own, (kind, package), call, {**options, "name": name})
         except ToolcError as error:
             left_out.append(LeftOutPart(name, str(error), str(file)))
     report_left_out(left_out)
 
 
-def _import(
-    source: McpSource,
-    package: tuple[str, str] | None,
-    timeout: float | None,
-    engine: str | None,
-    options: Mapping[str, object],
-) -> None:
+def _import(source: McpSource, package: _Package | None, call: CallOptions, options: Mapping[str, object]) -> None:
     from toolc.importers.plugin_spec import valid_names  # start-up time
 
     name = str(options["name"] or _name(source, package))
@@ -144,7 +140,7 @@ def _import(
     is_new = not image.exists()
     try:
         source = _installed(source, package, place.parent, options)
-        _write(source, package, place, _ask(source, place.parent, timeout, engine), options)
+        _write(source, package, place, _ask(source, place.parent, call), options)
     except (ToolcError, KeyboardInterrupt):
         if is_new:
             rmtree(image, ignore_errors=True)
@@ -152,7 +148,7 @@ def _import(
 
 
 def _write(
-    source: McpSource, package: tuple[str, str] | None, place: Path, offer: Offer, options: Mapping[str, object]
+    source: McpSource, package: _Package | None, place: Path, offer: Offer, options: Mapping[str, object]
 ) -> None:
     from toolc.cli.process_specs import modeline
     from toolc.importers.mcp_spec import McpChoice, mcp_spec, mcp_tools, remove_invalid_tools
@@ -182,7 +178,7 @@ def _write(
     conclude(place, "tool", len(tools), len(left_out), found)
 
 
-def _name(source: McpSource, package: tuple[str, str] | None) -> str:
+def _name(source: McpSource, package: _Package | None) -> str:
     from toolc.cli.mcp_sources import name_of, name_of_host  # start-up time
 
     if source.url:
@@ -193,9 +189,7 @@ def _name(source: McpSource, package: tuple[str, str] | None) -> str:
     return name_of(Path(script).stem)
 
 
-def _installed(
-    source: McpSource, package: tuple[str, str] | None, folder: Path, options: Mapping[str, object]
-) -> McpSource:
+def _installed(source: McpSource, package: _Package | None, folder: Path, options: Mapping[str, object]) -> McpSource:
     """Return the source with its package, or with the files that its command names."""
     from toolc.cli.mcp_sources import with_npm, with_pip
     from toolc.cli.process_specs import spec_files  # start-up time
@@ -209,19 +203,18 @@ def _installed(
     return with_pip(source, requirement) if kind == "pip" else with_npm(source, requirement, folder)
 
 
-def _ask(source: McpSource, folder: Path, timeout: float | None, engine: str | None) -> Offer:
+def _ask(source: McpSource, folder: Path, call: CallOptions) -> Offer:
     """Ask the server for its tools. A server in a sandbox is started without its secrets."""
-    from toolc.cli.process_specs import compiled_tool, process_options
+    from toolc.cli.process_specs import compiled_tool
     from toolc.importers.mcp_spec import provisional_spec
     from toolc.runtime.sandboxed.mcp_offer import ask_server
     from toolc.sandbox.selection import close_unused, in_use  # start-up time
 
     sandbox: JsonObject = {key: each for key, each in source.sandbox.items() if source.url or key != "secrets"}
     tool = compiled_tool(provisional_spec(replace(source, sandbox=sandbox)), folder)
-    options = process_options(timeout, engine)
     try:
         with in_use():
-            return ask_server(tool, options)
+            return ask_server(tool, call)
     except UsageError as error:
         raise UsageError("\n".join(map(printable, str(error).splitlines()))) from None
     finally:

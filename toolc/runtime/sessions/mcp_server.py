@@ -251,7 +251,5 @@ class _Waiting:
 
 
 def _notify(descriptor: int) -> None:
-    try:
+    with suppress(OSError):  # the server was closed
         os.eventfd_write(descriptor, 1)
-    except OSError:
-        return  # the server was closed
