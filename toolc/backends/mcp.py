@@ -18,9 +18,9 @@ from toolc.backends.http import Http
 from toolc.backends.plugin import differences_of, ended, in_sandbox, reported_error, with_stderr
 from toolc.data.instruction_phrases import first_instruction
 from toolc.model.call import BoundCall
-from toolc.model.http_plan import HttpCall
+from toolc.model.http_plan import HttpCall, ResponseHandling
 from toolc.model.json_schema import JsonObject, JsonValue, map_under, parse_json
-from toolc.model.plan import McpCall, McpEndpoint, Plan, Profile
+from toolc.model.plan import McpCall, Plan, Profile
 from toolc.model.result import Capture, Content, Outcome, Resource, Text, ToolResult, failure
 from toolc.model.spec.mcp_backend import McpBackend
 from toolc.model.spec.sandbox import EnvVar
@@ -56,9 +56,9 @@ class Mcp:
         if request is not None:
             # The requests to a server at a URL depend on no argument.
             plan = Http().plan(request, replace(call, arguments={}), profile)
-            http = plan.invocation
-            assert isinstance(http, HttpCall)
-            endpoint = McpEndpoint(url=http.url, query=http.query, headers=http.headers, token=http.token)
+            assert isinstance(plan.invocation, HttpCall)
+            # All tools of the server share its session, whatever their results are.
+            endpoint = replace(plan.invocation, reading=ResponseHandling())
             return replace(plan, invocation=replace(invocation, endpoint=endpoint), env=())
         env = environment(call.tool.sandbox, call.call_id)
         if server.requirements and all(each.name != _SITE.name for each in env):

@@ -39,7 +39,7 @@ Start reading in ``spec`` (the tool as declared), then ``registry``, ``call``, `
 - ``plan``: ``Plan`` and ``Profile``, with everything that an engine needs, ``Mount``, proxy variables, and names of
   limits. Public:
   ``loopback_proxy``, ``proxy_environment``, ``Exec``, ``LimitName``, ``LoopbackProxy``, ``McpCall``,
-  ``McpEndpoint``, ``PluginCall``, ``Programs``,
+  ``PluginCall``, ``Programs``,
   ``PythonCall``, ``SecretFile``, ``LIMITS``, ``LOCALHOST``, ``NO_LIMIT``,
   ``PROXY_PORT``.
 - ``registry``: converts ``registry.json`` (``RegistryFile``, ``RegisteredTool``) to and from JSON. Public:

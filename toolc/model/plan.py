@@ -6,7 +6,7 @@ from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
 from toolc.dataclass import dataclass, field
 from toolc.model.destinations import is_loopback
-from toolc.model.http_plan import HttpCall, NamedValue, TokenRequest
+from toolc.model.http_plan import HttpCall
 from toolc.model.json_schema import JsonObject
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.sandbox import Build, Destination, EnvVar, Limits, MinIsolation, SecretSpec
@@ -191,21 +191,11 @@ class PluginCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class McpEndpoint:
-    """An MCP server at ``url``, with the contents of each request to it. ``secrets`` fill its slots."""
-
-    url: str
-    query: tuple[NamedValue, ...] = ()
-    headers: tuple[NamedValue, ...] = ()
-    token: TokenRequest | None = None
-    secrets: tuple[tuple[SecretSpec, str], ...] = field(default=(), repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class McpCall:
     """Call ``tool`` of an MCP server, which serves many calls, if it defines the tool as ``definition``.
 
-    The server is the program ``argv`` in a sandbox, or at an ``endpoint``.
+    The server is the program ``argv`` in a sandbox, or at the URL of ``endpoint``, whose headers each request has.
+    ``secrets`` fill its slots.
     """
 
     tag: ClassVar[str] = "mcp"
@@ -215,7 +205,8 @@ class McpCall:
     definition: JsonObject
     arguments: JsonObject
     files: tuple[File, ...] = ()
-    endpoint: McpEndpoint | None = None
+    endpoint: HttpCall | None = None
+    secrets: tuple[tuple[SecretSpec, str], ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,9 @@ from calls.scripted_tools import captured
 
 from toolc.backends.mcp import Mcp, difference
 from toolc.model.call import BoundCall
-from toolc.model.http_plan import NamedValue, Slot
+from toolc.model.http_plan import HttpCall, NamedValue, Slot
 from toolc.model.json_schema import JsonObject, Schema
-from toolc.model.plan import McpCall, McpEndpoint, Profile
+from toolc.model.plan import McpCall, Profile
 from toolc.model.result import Audio, Ending, Outcome, Resource, Text, ToolFailure, ToolResult
 from toolc.model.spec.code_backends import File
 from toolc.model.spec.http_backend import BearerAuth, HttpBackend, Url
@@ -69,10 +69,13 @@ def test_a_server_at_a_url_has_no_program() -> None:
     auth = BearerAuth(token=Template((Placeholder(name="secrets", keys=("TOKEN",)),)))
     server = McpServer(name="s", request=HttpBackend(method="POST", url=url, auth=auth))
     remote = replace(BACKEND, server=server)
-    plan = Mcp().plan(remote, BoundCall(tool=tool(remote), arguments={"n": 1}, call_id="c"), Profile())
+    spec = replace(tool(remote), result=ResultSpec(format="json"))  # another tool of the server may return text
+    plan = Mcp().plan(remote, BoundCall(tool=spec, arguments={"n": 1}, call_id="c"), Profile())
     assert isinstance(plan.invocation, McpCall)
-    assert plan.invocation.endpoint == McpEndpoint(
-        url="https://mcp.example.com:443/mcp", headers=(NamedValue("Authorization", ("Bearer ", Slot("TOKEN"))),)
+    assert plan.invocation.endpoint == HttpCall(
+        method="POST",
+        url="https://mcp.example.com:443/mcp",
+        headers=(NamedValue("Authorization", ("Bearer ", Slot("TOKEN"))),),
     )
     assert (plan.env, plan.allow) == ((), (Destination(kind="exact", host="mcp.example.com", port=443),))
 

@@ -326,7 +326,7 @@ def with_endpoint_secrets(plan: Plan, tool: ToolSpec, secrets: CallSecrets) -> P
     if not isinstance(call, McpCall) or call.endpoint is None:
         return plan
     values = tuple((each, secrets.values[each.name]) for each in tool.sandbox.secrets)
-    return replace(plan, invocation=replace(call, endpoint=replace(call.endpoint, secrets=values)))
+    return replace(plan, invocation=replace(call, secrets=values))
 
 
 def redact_result(result: ToolResult, redactor: Redactor) -> ToolResult:

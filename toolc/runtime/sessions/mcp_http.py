@@ -23,10 +23,10 @@ from mcp_types import JSONRPCNotification, JSONRPCRequest
 
 from toolc.backends.http import JSON_TYPE, merge_headers
 from toolc.backends.plugin_protocol import encode_line
-from toolc.dataclass import dataclass
+from toolc.dataclass import dataclass, replace
 from toolc.guest import frames
 from toolc.guest.http.response_parser import Head, ResponseError, open_stream, read_body, read_head
-from toolc.model.http_plan import HttpCall, NamedValue, PlainBody
+from toolc.model.http_plan import NamedValue, PlainBody
 from toolc.model.json_schema import JsonObject
 from toolc.model.plan import McpCall, Plan
 from toolc.model.result import Capture, ConnectionAttempt, Outcome
@@ -98,7 +98,7 @@ class HttpConnection:
     def __init__(self, plan: Plan, egress: Egress) -> None:
         assert isinstance(plan.invocation, McpCall)
         assert plan.invocation.endpoint is not None
-        self._endpoint = plan.invocation.endpoint
+        self._endpoint, self._secrets = plan.invocation.endpoint, plan.invocation.secrets
         self._allow = plan.allow
         self._redactor = egress.redactor
         self._on_attempt: OnAttempt = egress.on_attempt
@@ -228,24 +228,22 @@ class HttpConnection:
         """Send one request, with an access token if the spec requires one, and read the response."""
         own = {"Accept": f"{JSON_TYPE}, text/event-stream", "Accept-Encoding": "identity", **headers}
         own |= {_SESSION: self._session_id} if self._session_id else {}
-        endpoint = self._endpoint
-        call = HttpCall(
+        fields = tuple(NamedValue(name, (value,)) for name, value in own.items())
+        call = replace(
+            self._endpoint,
             method=method,
-            url=endpoint.url,
-            query=endpoint.query,
-            headers=merge_headers(endpoint.headers, tuple(NamedValue(name, (value,)) for name, value in own.items())),
+            headers=merge_headers(self._endpoint.headers, fields),
             body=PlainBody(content_type=JSON_TYPE, pieces=(body,)) if body is not None else None,
-            token=endpoint.token,
         )
         broker = HttpBroker(
-            call, values={secret.name: value for secret, value in endpoint.secrets},
-            declared=tuple(secret for secret, _ in endpoint.secrets), redactor=self._redactor,
+            call, values={secret.name: value for secret, value in self._secrets},
+            declared=tuple(secret for secret, _ in self._secrets), redactor=self._redactor,
             read_file=_no_file, wrap=lambda inner: inner,
         )  # fmt: skip
         if broker.needs_token:
             self._request_token(broker)
         with self._response(broker.connection_request(b"{}"), method) as (head, pieces):
-            if head.status != 401 or endpoint.token is None:
+            if head.status != 401 or call.token is None:
                 self._read(head, pieces, answer)
                 return
         self._request_token(broker)

@@ -262,8 +262,8 @@ def idle_state(plan: Plan) -> Hashable:
     match plan.invocation:
         case PluginCall(argv=argv, files=files):
             invocation = argv, files
-        case McpCall(argv=argv, files=files, endpoint=endpoint):
-            invocation = argv, files, endpoint
+        case McpCall(argv=argv, files=files, endpoint=endpoint, secrets=secrets):
+            invocation = argv, files, repr(endpoint), secrets  # it has no hash
         case PythonCall(entry=entry, function=function, files=files):
             invocation = entry, function, files
         case Exec(files=files, progress=progress):
