@@ -7,7 +7,7 @@ never writes a registry. People review and edit the files. Later imports merge c
 - ``definitions``: specs from tool definitions of providers (``definition_specs``), and ``tool_of`` one. Public:
   ``HINTS``.
 - ``mcp_spec``: the YAML text of the spec of an MCP server. Public: ``mcp_spec``, ``mcp_tools``, ``provisional_spec``,
-  ``remove_invalid_tools``, ``McpChoice``, ``McpSource``.
+  ``remove_invalid_tools``, ``McpSource``.
 - ``python``: the package for Python functions. Start reading in ``python.generate``.
 - ``plugin_spec``: the YAML text of a plugin's spec, and valid names for its tools. Public: ``plugin_spec``,
   ``provisional_spec``, ``valid_names``.

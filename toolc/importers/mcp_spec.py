@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from toolc.dataclass import dataclass, field, replace
 from toolc.importers.checked_files import Invalid, remove_invalid
 from toolc.importers.definitions import tool_of
-from toolc.importers.plugin_spec import valid_names
+from toolc.importers.tool_names import ToolNames
 from toolc.importers.yaml_text import yaml_text
 from toolc.model.errors import UsageError
 from toolc.model.json_schema import JsonObject, map_under
@@ -31,18 +31,8 @@ class McpSource:
         """Return the entry of ``servers``."""
         entry: JsonObject = {"url": self.url} if self.url else {"command": [*self.command]}
         entry |= {"headers": self.headers, "auth": self.auth}
-        entry |= {"requirements": [*self.requirements], "files": [*self.files]}
-        given: JsonObject = {key: each for key, each in entry.items() if each}
-        return given | {"sandbox": self.sandbox}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McpChoice:
-    """Which tools are imported, as patterns of their names on the server, and their names in the spec."""
-
-    only: tuple[str, ...] = ()
-    renamed: Mapping[str, str]
-    prefix: str = ""
+        entry |= {"requirements": [*self.requirements], "files": [*self.files], "sandbox": self.sandbox}
+        return {key: each for key, each in entry.items() if each}
 
 
 def provisional_spec(source: McpSource) -> str:
@@ -51,18 +41,21 @@ def provisional_spec(source: McpSource) -> str:
     return mcp_spec(source, [_tool(source, "server", definition | {"description": "A server without a description."})])
 
 
-def mcp_tools(source: McpSource, definitions: Sequence[JsonObject], choice: McpChoice) -> dict[str, JsonObject]:
-    """Return the tools of a spec by their names on the server. Raises ``UsageError``."""
+def mcp_tools(
+    source: McpSource, definitions: Sequence[JsonObject], only: Sequence[str], names: ToolNames
+) -> dict[str, JsonObject]:
+    """Return the tools of a spec by their names on the server, which must match a pattern in ``only`` if it has any.
+
+    Raises ``UsageError``.
+    """
     offered = {str(each.get("name")): each for each in definitions}
     if len(offered) < len(definitions):
         raise UsageError(f"the server {source.name} lists several tools with one name, so none of them can be pinned")
-    if unknown := sorted(set(choice.renamed) - set(offered)):
-        raise UsageError(f"--rename: the server has no tool {unknown[0]!r}; it has {', '.join(sorted(offered))}")
-    chosen = [name for name in offered if not choice.only or any(fnmatchcase(name, each) for each in choice.only)]
+    ours = dict(zip(offered, names.of([*offered], [*offered]), strict=True))
+    chosen = [name for name in offered if not only or any(fnmatchcase(name, each) for each in only)]
     if not chosen:
         raise UsageError(f"the server {source.name} has no such tool; it has {', '.join(sorted(offered)) or 'none'}")
-    names = valid_names([choice.renamed.get(name, f"{choice.prefix}{name}") for name in chosen])
-    return {name: _tool(source, ours, offered[name]) for name, ours in zip(chosen, names, strict=True)}
+    return {name: _tool(source, ours[name], offered[name]) for name in chosen}
 
 
 def remove_invalid_tools(source: McpSource, tools: dict[str, JsonObject]) -> Invalid:

@@ -151,13 +151,14 @@ def _write(
     source: McpSource, package: _Package | None, place: Path, offer: Offer, options: Mapping[str, object]
 ) -> None:
     from toolc.cli.process_specs import modeline
-    from toolc.importers.mcp_spec import McpChoice, mcp_spec, mcp_tools, remove_invalid_tools
-    from toolc.importers.record import Record, digest_of, read_record  # start-up time
+    from toolc.importers.mcp_spec import mcp_spec, mcp_tools, remove_invalid_tools
+    from toolc.importers.record import Record, digest_of, read_record
+    from toolc.importers.tool_names import ToolNames  # start-up time
 
     if not offer.tools:
         raise UsageError(f"the server {source.name} offers no tools")
-    choice = McpChoice(only=texts(options["only"]), renamed=renamed(options), prefix=str(options["prefix"]))
-    tools = mcp_tools(source, offer.tools, choice)
+    names = ToolNames(prefix=str(options["prefix"]), renamed=renamed(options))
+    tools = mcp_tools(source, offer.tools, texts(options["only"]), names)
     invalid = remove_invalid_tools(source, tools)
     for tool in tools.values():
         click.echo(
