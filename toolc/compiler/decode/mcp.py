@@ -12,7 +12,7 @@ from toolc.compiler.decode.servers import NAME
 from toolc.compiler.decode.shell import program
 from toolc.compiler.project.files import SpecFolder, match_files
 from toolc.compiler.templates.parse import Scope
-from toolc.document.declared import alternative, read_keys
+from toolc.document.declared import alternative, read_keys, read_map
 from toolc.document.map_reader import Findings, Reader, list_of, map_parser, mapping, text
 from toolc.document.nodes import Mapping, Node, Scalar, to_json
 from toolc.model import codes
@@ -26,16 +26,12 @@ _OF_URL: Final = ("url", "headers", "auth")
 @map_parser("backend.mcp")
 def decode_mcp(reader: Reader, /, *, folder: SpecFolder, **_: object) -> McpBackend | None:
     """Decode ``backend.mcp``, whose server ``with_server`` has inserted."""
-    found = read_keys(reader, McpBackend, server=partial(_server, folder=folder), definition=_definition)
-    if not {"server", "tool", "definition"} <= found.keys():
-        return None
-    defined = found["definition"].get("name")
-    if defined != found["tool"]:
-        message = f"the definition is of the tool {defined!r:.80}, not of {found['tool']!r:.80}"
-        findings, node = reader.findings, reader.node.get("definition")
-        assert node is not None
-        findings.add(codes.BAD_VALUE, message, node.span, "write what the server sends; see: toolc import mcp --help")
-    return McpBackend(**found)
+    found = read_map(reader, McpBackend, server=partial(_server, folder=folder), definition=_definition)
+    if found is not None and (defined := found.definition.get("name")) != found.tool:
+        message = f"the definition is of the tool {defined!r:.80}, not of {found.tool!r:.80}"
+        hint = "write what the server sends; see: toolc import mcp --help"
+        reader.findings.add(codes.BAD_VALUE, message, reader.node.by_key["definition"].value.span, hint)
+    return found
 
 
 def _server(node: Node, what: str, findings: Findings, *, folder: SpecFolder) -> McpServer | None:
