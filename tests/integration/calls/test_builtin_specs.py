@@ -280,6 +280,7 @@ with Executor(Registry.load(sys.argv[1]), workspace=sys.argv[2], engine="oci") a
 """
 
 
+@pytest.mark.integrations
 def test_a_file_is_never_partly_written(engine: OciEngine, folder: Path) -> None:
     argv = [sys.executable, "-c", WRITER, f"{SPECS}/files.yaml#file_write", str(folder)]
     seen = set()

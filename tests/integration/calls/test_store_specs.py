@@ -33,11 +33,17 @@ Call: TypeAlias = Callable[..., JsonValue]
 """Calls a tool in the test's workspace: its data, or the kind of its error."""
 
 
-@pytest.fixture
-def call(engine: OciEngine, tmp_path: Path) -> Iterator[Call]:
-    registry = Registry()
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    """The tools of these specs, which are compiled once."""
+    made = Registry()
     for name in STORES:
-        registry.add(Registry.load(SPECS / f"{name}.yaml"))
+        made.add(Registry.load(SPECS / f"{name}.yaml"))
+    return made
+
+
+@pytest.fixture
+def call(registry: Registry, engine: OciEngine, tmp_path: Path) -> Iterator[Call]:
     with Executor(registry, workspace=tmp_path, engine=engine) as executor:
 
         def call(name: str, **arguments: JsonValue) -> JsonValue:

@@ -196,6 +196,7 @@ def test_a_tool_without_an_image_runs_in_the_same_base_image_on_both_engines(tmp
     assert oci.details["image"] == {"name": base_tag(), "digest": base.digest, "tree": base.tree}
 
 
+@pytest.mark.integrations
 def test_the_tree_of_a_base_image_that_the_daemon_saves_is_the_same(tmp_path: Path) -> None:
     usable("docker")
     base, client = find_base(base_tag()), optional_client()

@@ -107,7 +107,10 @@ _PRODUCTS: Final[dict[str, tuple[str, str, str, str, str]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", _PRODUCTS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(each, marks=pytest.mark.integrations if each == "long defaults" else ()) for each in _PRODUCTS],
+)
 def test_work_that_grows_with_a_product_is_limited_and_reported(kind: str, tmp_path: Path) -> None:
     start, one, middle, other, end = _PRODUCTS[kind]
 

@@ -187,7 +187,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "project"),
-    [("check", "vars: {}\n"), ("build", "lint: {max_tokens: {tool: 100}}\n"), ("check", "vars: [\n")],
+    [
+        ("check", "vars: {}\n"),
+        ("build", "lint: {max_tokens: {tool: 100}}\n"),
+        pytest.param("check", "vars: [\n", marks=pytest.mark.integrations),
+    ],
 )
 def test_findings_are_the_same(folder: Path, command: str, project: str) -> None:
     shutil.copytree(TEST_SPECS / "negative", folder / "specs/negative")
@@ -201,7 +205,7 @@ def test_findings_are_the_same(folder: Path, command: str, project: str) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("provider", ["openai_chat", "anthropic"])
+@pytest.mark.parametrize("provider", [pytest.param("openai_chat", marks=pytest.mark.integrations), "anthropic"])
 def test_a_build_has_the_same_bytes(folder: Path, provider: str) -> None:
     """Anthropic limits the strict tools of a request, so its definitions depend on all tools."""
     (folder / "specs/caller.yaml").write_text(CALLER.replace("file: x", "path: x"), encoding="utf-8")

@@ -1,9 +1,14 @@
 """Merging the parts of an ``allOf``."""
 
+from time import process_time
+
 import pytest
 
 from toolc.model.json_schema import JsonObject, JsonValue
 from toolc.providers.json_schema.references import References, merge_all_of
+
+SECONDS = 20
+"""Of the processor: 30 times what is needed, which other programs of a busy machine do not use up."""
 
 ROOT: JsonObject = {
     "$defs": {
@@ -78,19 +83,20 @@ def test_repeated_references_are_merged_once() -> None:
     }
 
 
-@pytest.mark.timeout(20)
 def test_the_time_to_merge_many_parts_is_proportional_to_their_number() -> None:
+    begun = process_time()
     parts: list[JsonValue] = [{"properties": {f"p{index}": {}}, "required": [f"p{index}"]} for index in range(60_000)]
     schema = merged({"allOf": parts})
     assert list(schema) == ["properties", "required"]
     assert len(schema["properties"]) == len(schema["required"]) == 60_000  # type: ignore[arg-type]
     assert parts[0] == {"properties": {"p0": {}}, "required": ["p0"]}
+    assert process_time() - begun < SECONDS
 
 
-@pytest.mark.timeout(20)
 def test_the_time_to_find_recursive_references_is_proportional_to_their_number() -> None:
-    size = 10_000
+    begun, size = process_time(), 10_000
     definitions: JsonObject = {f"d{index}": {"items": {"$ref": f"#/$defs/d{index + 1}"}} for index in range(size)}
     references = References({"$defs": {**definitions, f"d{size}": {"items": {"$ref": f"#/$defs/d{size - 2}"}}}})
     found = [index for index in range(size + 1) if references.is_recursive(f"#/$defs/d{index}")]
     assert found == [size - 2, size - 1, size]
+    assert process_time() - begun < SECONDS

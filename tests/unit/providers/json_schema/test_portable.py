@@ -227,7 +227,7 @@ def test_every_client_accepts_every_schema(start: int) -> None:
 
 @pytest.mark.slow
 @given(seed=st.integers(0, 1_000_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_every_client_accepts_generated_schemas(seed: int) -> None:
     assert refusals(definition(tool("look", RandomSchemas(seed).tool()))) == {}
 

@@ -319,7 +319,7 @@ def test_deeply_nested_alternatives_are_decided() -> None:
     assert [(each.grade, each.witness is not None) for each in found] == [("breaking", True)]
 
 
-@pytest.mark.parametrize("place", ["anyOf", "then", "else"])
+@pytest.mark.parametrize("place", ["anyOf", pytest.param("then", marks=pytest.mark.integrations), "else"])
 def test_very_many_alternatives_are_not_evaluated(place: str) -> None:
     choices: list[JsonValue] = [
         {"anyOf": [{"properties": {f"a{n}": True}}, {"properties": {f"b{n}": True}}]} for n in range(20)

@@ -61,7 +61,7 @@ def test_drain_waits_for_stderr() -> None:
     assert stream.error_output() == "at last"
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(50)  # less than the second call would wait
 def test_drain_has_a_timeout() -> None:
     ours, daemon = socket.socketpair()
     with daemon, closing(AttachedStream(ours)) as stream:
