@@ -232,12 +232,13 @@ def test_an_exception_of_the_person_who_answers_ends_the_call(opened: Open) -> N
     assert act(made, "count").text == "1"  # in a new process
 
 
+@pytest.mark.integrations
 def test_the_time_of_an_answer_does_not_count(opened: Open) -> None:
     def confirm(call: BoundCall) -> Allow:
-        time.sleep(2)
+        time.sleep(6)
         return Allow(call.arguments)
 
-    made = opened("honest", confirm, limits={"timeout": "2s", "memory": "256MiB"})
+    made = opened("honest", confirm, limits={"timeout": "6s", "memory": "256MiB"})
     act(made, "count")
     assert json.loads(act(made, "question form").text)["action"] == "accept"
 

@@ -125,12 +125,14 @@ def test_the_output_of_a_template_is_limited(ask: Ask) -> None:
 
 
 def test_a_server_that_does_not_respond(ask: Ask) -> None:
-    found = ask(slowly, timeout=2)
+    seconds = 2
+    while "its last request" not in failed(found := ask(slowly, timeout=seconds))[1]:
+        seconds *= 10  # a machine that stalls may leave no time for the request
     assert found.error is not None
     about = found.details["http"]
     assert isinstance(about, dict)
     url = str(about.pop("url"))
-    stopped = "the call did not finish within 2 s and was stopped"
+    stopped = f"the call did not finish within {seconds} s and was stopped"
     assert (found.error.kind, found.error.message) == (
         "timeout", f"{stopped}; its last request was to {url}; request less work per call"
     )  # fmt: skip
@@ -141,7 +143,7 @@ def test_a_server_that_does_not_respond(ask: Ask) -> None:
 def test_details_of_a_call_that_timed_out(ask: Ask, server: ScriptedServer) -> None:
     server.answers["/slow"] = slowly
     found = ask(moved := reply(status=302, Location="/slow?key=value"), timeout=2)
-    if not server.received[-1].path.startswith("/slow"):  # a slow machine
+    if not any(each.path.startswith("/slow") for each in server.received):  # a slow machine
         found = ask(moved, timeout=60)
     assert (found.error and found.error.kind) == "timeout"
     assert found.details["http"] == {

@@ -6,7 +6,6 @@ The whole conformance suite runs with it too, with hostile tools and attempts on
 import json
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 from calls.scripted_tools import error_kind
 from engines.configurations import configured
+from engines.waiting_sandboxes import until
 from workspaces.late_writers import LateWriters, write_specs
 
 from toolc.client.executor import Executor
@@ -133,6 +133,20 @@ def server_of(executor: Executor) -> OciForkServer:
     server = session.server._server  # type: ignore[attr-defined]
     assert isinstance(server, OciForkServer)
     return server
+
+
+NAP = "import subprocess\nsubprocess.run(['sleep', '61877'])"
+
+
+def until_it_naps() -> None:
+    """Wait until a call runs ``NAP``."""
+    until(lambda: any(map(is_napping, Path("/proc").glob("[0-9]*"))))
+
+
+def is_napping(process: Path) -> bool:
+    with suppress(OSError):
+        return (process / "cmdline").read_bytes() == b"sleep\00061877\0"
+    return False
 
 
 def test_a_call_finds_nothing_of_an_earlier_one(executor: Executor) -> None:
@@ -257,9 +271,11 @@ def test_a_late_call_ends_alone(engine: Engine, tmp_path: Path) -> None:
 
 def test_a_cancelled_call_ends_alone(executor: Executor) -> None:
     run(executor, "answer = 1")
-    with Cancellation() as cancellation:
-        threading.Timer(0.3, cancellation.cancel).start()
-        result = executor.run("run", {"code": "import time\ntime.sleep(1000)"}, cancellation=cancellation)
+    with Cancellation() as cancellation, ThreadPoolExecutor(1) as threads:
+        call = threads.submit(executor.run, "run", {"code": NAP}, cancellation=cancellation)
+        until_it_naps()
+        cancellation.cancel()
+        result = call.result(60)
     assert (error_kind(result), call_number(result)) == ("cancelled", 2)
     assert call_number(executor.run("run", {"code": "answer = 1"})) == 3
 
@@ -348,8 +364,8 @@ def test_a_dead_server_is_an_error_of_its_call_only(executor: Executor) -> None:
     run(executor, "answer = 1")
     server = server_of(executor)
     with ThreadPoolExecutor(1) as threads:
-        call = threads.submit(executor.run, "run", {"code": "import time\ntime.sleep(1000)"})
-        time.sleep(0.5)
+        call = threads.submit(executor.run, "run", {"code": NAP})
+        until_it_naps()
         signal.pidfd_send_signal(server.await_process(), signal.SIGKILL)
         failure = call.exception(60)
     if failure is None:

@@ -75,16 +75,16 @@ def call_wait(url: str, started: Path) -> socket.socket:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("server", ["0.5"], indirect=True)
+@pytest.mark.parametrize("server", ["2"], indirect=True)
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_a_signal_lets_calls_end_and_then_cancels_them(server: Server, tmp_path: Path, number: int, code: int) -> None:
     process, url = server
-    with call_wait(url, tmp_path / "started") as connection:
+    with call_wait(url, tmp_path / "started") as connection, httpx2.Client(base_url=url) as client:
+        assert client.get("/readyz").status_code == 200
         process.send_signal(number)
-        time.sleep(0.2)
-        assert process.poll() is None
-        assert httpx2.get(f"{url}/readyz").status_code == 503
-        assert process.wait(30) == code
+        while client.get("/readyz").status_code != 503:  # until the server has read the signal
+            time.sleep(0.01)
+        assert process.wait(60) == code
         assert b"cancelled" in connection.recv(65536)
 
 
@@ -93,7 +93,7 @@ def test_a_client_that_leaves_cancels_its_call(server: Server, tmp_path: Path) -
     process, url = server
     call_wait(url, tmp_path / "started").close()
     process.send_signal(signal.SIGTERM)
-    assert process.wait(10) == 0  # less than the 30 seconds for running calls
+    assert process.wait(25) == 0  # less than the 30 seconds for running calls
 
 
 @pytest.mark.integrations
@@ -102,5 +102,5 @@ def test_a_client_that_sends_no_complete_request_is_dropped(server: Server) -> N
     host, _, port = server[1].removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port))) as slow:
         slow.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
-        slow.settimeout(20)
+        slow.settimeout(60)
         assert slow.recv(1) == b""

@@ -123,9 +123,9 @@ async def large(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @asynccontextmanager
-async def connection(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SocketStream]:
-    """Return a connection to a server that waits 0.3 seconds for its clients."""
-    monkeypatch.setattr("toolc.serve.http.listener.STALL_SECONDS", 0.3)
+async def connection(monkeypatch: pytest.MonkeyPatch, seconds: float) -> AsyncIterator[SocketStream]:
+    """Return a connection to a server that waits this long for its clients."""
+    monkeypatch.setattr("toolc.serve.http.listener.STALL_SECONDS", seconds)
     server = uvicorn.Server(uvicorn.Config(large, http=PromptConnection, port=0, log_config=None, lifespan="off"))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(server.serve)
@@ -156,16 +156,16 @@ REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
     [REQUEST * 50] * 20,  # responses that are never read, whatever else is sent
 ])  # fmt: skip
 async def test_a_client_that_stalls_is_dropped(parts: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    async with connection(monkeypatch) as stream:
+    async with connection(monkeypatch, 0.3) as stream:
         assert not await lasts(stream, parts)
 
 
 async def test_a_client_that_reads_and_sends_again_is_not_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with connection(monkeypatch) as stream:
+    async with connection(monkeypatch, 2) as stream:
         assert stream.extra(SocketAttribute.remote_port)
         for _ in range(3):
             await stream.send(REQUEST)
             received = 0
             while received < 2**20:
                 received += len(await stream.receive())
-            await anyio.sleep(0.2)
+            await anyio.sleep(0.8)  # together longer than the server waits, but each much shorter
