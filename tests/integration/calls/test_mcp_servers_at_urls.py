@@ -103,6 +103,12 @@ def test_a_stream_that_ends_early_is_resumed(executor: Executor, hostile: Hostil
     assert "GET" in hostile.methods
 
 
+def test_a_server_may_make_a_string_of_each_id(executor: Executor, hostile: HostileUrl) -> None:
+    hostile.makes_strings = True
+    assert [act(executor, how).text for how in ("hello", "resume", "hello")] == ["hello", "resumed", "hello"]
+    assert hostile.sessions == 1
+
+
 def test_questions_of_the_server_are_refused_while_a_call_runs(executor: Executor) -> None:
     assert "List roots not supported" in act(executor, "ask").text
 

@@ -48,6 +48,7 @@ class HostileUrl:
     revision: str = "2025-11-25"
     session: str = "s-1"
     forgets: bool = False
+    makes_strings: bool = False
     sessions: int = 0
     token: str = ""
     tokens: int = 0
@@ -94,6 +95,7 @@ class HostileUrl:
         if "method" not in message or number is None:
             connection.sendall(reply(b"", status=202))
             return
+        number = str(number) if self.makes_strings else number
         if message["method"] == "initialize":
             self.sessions += 1
             if self.revision.startswith("2026"):

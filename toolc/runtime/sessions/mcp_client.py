@@ -266,17 +266,16 @@ class McpClient:
         return page | {"tools": self._stream.tools}
 
     async def _call_tool(self, call: McpCall, on_progress: OnProgress) -> JsonObject:
-        changed = difference(call.server, call.tool, call.definition, await self._list_tools())
-        if changed is not None:
-            raise ChangedError(changed)
-
         async def report(progress: float, total: float | None, message: str | None) -> None:
             percent = 100 * progress / total if total and 0 <= progress <= total else None
             on_progress(percent, (message or "")[:MAX_MESSAGE])
 
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=call.tool, arguments=call.arguments))
-        self.has_sent_call = True
         try:
+            changed = difference(call.server, call.tool, call.definition, await self._list_tools())
+            if changed is not None:
+                raise ChangedError(changed)
+            self.has_sent_call = True
             result: JsonObject = await (await self._session()).send_request(request, _OBJECT, progress_callback=report)
         finally:
             self._ask = None  # a later question belongs to no call

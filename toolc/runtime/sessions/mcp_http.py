@@ -352,7 +352,7 @@ class HttpConnection:
                 assert isinstance(redacted, dict)
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the connection was closed
                     LOOP.submit(self._received.send(session_message(redacted))).result()
-                if "method" not in message and message.get("id") == answer.request_id:
+                if "method" not in message and str(message.get("id")) == str(answer.request_id):
                     answer.is_complete = True
 
 

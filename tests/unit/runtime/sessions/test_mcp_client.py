@@ -82,6 +82,15 @@ def test_a_question_outside_of_a_call_is_refused_at_once(server: Server, client:
     assert refused["error"]["message"] == NOT_ASKED
 
 
+def test_a_question_after_a_call_that_was_not_sent_is_refused_at_once(server: Server, client: McpClient) -> None:
+    server.changes = {"result": {"tools": []}}
+    with pytest.raises(ChangedError):
+        call(client)
+    server.ask(1)
+    refused: Any = server.answers.get(timeout=60)
+    assert refused["error"]["message"] == NOT_ASKED
+
+
 def test_each_call_asks_for_the_tools_with_an_id_of_its_own(server: Server, client: McpClient) -> None:
     for _ in range(3):
         assert call(client) == RESULTS["tools/call"]
