@@ -14,3 +14,9 @@ ANNOTATIONS = (
 def test_an_annotation_makes_no_other_schema(keyword: str) -> None:
     joined = Joined.of({"type": "string"}, {"type": "string", keyword: {}})
     assert joined.key(joined.old) == joined.key(joined.new)
+
+
+@pytest.mark.parametrize(("keyword", "is_same"), [("allOf", True), ("anyOf", True), ("oneOf", False)])
+def test_a_repeated_member_makes_another_schema_only_in_one_of(keyword: str, *, is_same: bool) -> None:
+    joined = Joined.of({keyword: [{"type": "string"}] * 2}, {keyword: [{"type": "string"}]})
+    assert (joined.key(joined.old) == joined.key(joined.new)) is is_same
