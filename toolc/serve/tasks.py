@@ -152,15 +152,11 @@ class Tasks:
             task = self._find(context, client_of(context), params.task_id)
             waiting = {each.identifier: each.call for each in task.questions.waiting("")}
             try:
-                answers = {
-                    key: ElicitResult.model_validate(value)
-                    for key, value in params.input_responses.items()
-                    if key in waiting
-                }
+                for key in waiting.keys() & params.input_responses.keys():
+                    answer = ElicitResult.model_validate(params.input_responses[key])
+                    task.questions.answer(key, "", decision_of(answer, waiting[key]))
             except ValidationError:
                 raise MCPError(INVALID_PARAMS, "a response is not the result of elicitation/create") from None
-            for key, answer in answers.items():
-                task.questions.answer(key, "", decision_of(answer, waiting[key]))
             return {}
 
         async def cancel(context: Context, params: TaskParams) -> JsonObject:

@@ -74,11 +74,6 @@ class Running:
     path: Path
     record: JsonObject
 
-    @property
-    def start(self) -> bytes:
-        """The beginning of the call's line, after the number."""
-        return _compact({"call": self.record["call"]})[1:-1].encode()
-
 
 class Chain:
     """A chain that this process writes. Not thread-safe. All methods raise ``OSError`` if the disk is full."""
@@ -217,7 +212,7 @@ def is_line_of(line: Line, running: Running) -> bool:
 
 def is_torn_line(torn: bytes, number: int, running: list[Running]) -> bool:
     """Return whether ``torn`` is the beginning of a running call's line that its process could not complete."""
-    starts = (b'{"number":%d,%b' % (number, each.start) for each in running)
+    starts = (_compact({"number": number, "call": each.record["call"]})[:-1].encode() for each in running)
     return any(each.startswith(torn) or torn.startswith(each) for each in starts)
 
 

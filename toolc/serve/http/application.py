@@ -88,8 +88,7 @@ def _jwts(settings: HttpSettings, host: HttpHost) -> VerifyJwt | None:
         return None
     from toolc.serve.http.jwt_callers import JwtCallers  # lazy: +60 ms (cryptography); few servers have issuers
 
-    clients = host.settings
-    return JwtCallers(lambda: clients.current().issuers, settings.resource, clients.entry_of).caller
+    return JwtCallers(host.settings, settings.resource).caller
 
 
 def metadata_routes(settings: HttpSettings, clients: ClientSettingsFile) -> list[Route]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import jwt
@@ -10,6 +10,7 @@ from jwt import PyJWTError
 
 from toolc.config.configuration import Issuer, Role
 from toolc.serve.http.gate import Caller, RefusedTokenError
+from toolc.serve.http.host import ClientSettingsFile
 from toolc.serve.issuer_keys import ALGORITHMS, RETRY_SECONDS, IssuerKeys, NoKeysError, Read, read_keys
 
 MAX_TOKEN: Final = 16 * 1024
@@ -30,20 +31,13 @@ _EXPLAINED: Final = (
 )  # fmt: skip
 """What PyJWT says about these, once the signature has been verified, contains no part of the token."""
 
-Issuers = Callable[[], Mapping[str, Issuer]]
-"""Returns the issuers that are accepted at present, by their URLs."""
-
-NameOf = Callable[[str, str], str | None]
-"""Returns the entry of ``clients`` for an issuer and a subject, ``default``, or None if there is neither."""
-
 
 class JwtCallers:
-    """Finds the caller of a JWT from the current ``issuers``. ``resource`` is the server's URL, the audience."""
+    """Finds the caller of a JWT from the current ``settings``. ``resource`` is the server's URL, the audience."""
 
-    def __init__(self, issuers: Issuers, resource: str, name_of: NameOf, read: Read = read_keys) -> None:
-        self._issuers = issuers
+    def __init__(self, settings: ClientSettingsFile, resource: str, read: Read = read_keys) -> None:
+        self._settings = settings
         self._resource = resource
-        self._name_of = name_of
         self._read = read
         self._keys: dict[str, tuple[Issuer, IssuerKeys]] = {}
 
@@ -60,7 +54,7 @@ class JwtCallers:
         if not (subject.isprintable() and 0 < len(subject) <= MAX_SUBJECT):
             raise RefusedTokenError("the subject of this token cannot be used")
         role, tags = _rights(payload, issuer)
-        name = self._name_of(issuer.url, subject)
+        name = self._settings.entry_of(issuer.url, subject)
         if name is None:
             raise RefusedTokenError("this server does not know the subject of this token", 403, "access_denied")
         # 'name' of a token is what a user calls themselves, and not a name in the configuration.
@@ -75,7 +69,7 @@ class JwtCallers:
         # Nothing of this is trusted. It only chooses the issuer whose keys verify the token.
         unverified = jwt.decode_complete(token, options={"verify_signature": False})
         header, url = unverified["header"], unverified["payload"].get("iss")
-        issuer = self._issuers().get(url) if isinstance(url, str) else None
+        issuer = self._settings.current().issuers.get(url) if isinstance(url, str) else None
         algorithm, kid, kind = header.get("alg"), header.get("kid"), header.get("typ", "JWT")
         if issuer is None or str(algorithm) not in _ACCEPTED or str(kind).lower() not in _TYPES:
             raise PyJWTError("another issuer, algorithm or type")

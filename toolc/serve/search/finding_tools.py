@@ -76,7 +76,10 @@ class FindingTools:
                 return _unknown([name])
             return params.model_copy(update={"name": name, "arguments": arguments["arguments"]})
         if spec.name == DESCRIBE:
-            return _described([str(each) for each in list_under(arguments, "names")], offered)
+            names = dict.fromkeys(str(each) for each in list_under(arguments, "names"))
+            if unknown := [name for name in names if name not in offered]:
+                return _unknown(unknown)
+            return _data({"tools": definitions_for("mcp", [offered[name] for name in names], {})})
         index = await self._index(executor)
         found = await anyio.to_thread.run_sync(index.search, str(arguments["query"]))
         return _found([tool for tool in found if tool.name in offered][: int(str(arguments["limit"]))])
@@ -93,12 +96,6 @@ def _found(tools: Sequence[ToolSpec]) -> CallToolResult:
         return _answer(ToolResult(content=(Text("No tool matches. Try other words, or fewer."),)))
     found: list[JsonValue] = [{"name": tool.name, "description": shorten(tool.description, _SUMMARY)} for tool in tools]
     return _data({"tools": found})
-
-
-def _described(names: Sequence[str], offered: dict[str, ToolSpec]) -> CallToolResult:
-    if unknown := [name for name in names if name not in offered]:
-        return _unknown(unknown)
-    return _data({"tools": definitions_for("mcp", [offered[name] for name in dict.fromkeys(names)], {})})
 
 
 def _unknown(names: Iterable[str]) -> CallToolResult:

@@ -11,10 +11,11 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from toolc.config.configuration import Issuer, Scope
+from toolc.config.configuration import ClientSettings, Configuration, Issuer, Scope
 from toolc.model.errors import UsageError
 from toolc.serve import issuer_keys
 from toolc.serve.http.gate import Caller, RefusedTokenError
+from toolc.serve.http.host import ClientSettingsFile
 from toolc.serve.http.jwt_callers import MAX_TOKEN, JwtCallers
 from toolc.serve.issuer_keys import parse_keys
 
@@ -28,10 +29,14 @@ def issuer() -> TestIssuer:
 
 
 def callers(issuer: TestIssuer, *, default: bool = True, **scopes: Scope) -> JwtCallers:
-    def name_of(url: str, subject: str) -> str | None:
-        return "alice" if (url, subject) == (URL, "user-1") else "default" if default else None
+    return JwtCallers(settings(default=default, **scopes), AUDIENCE, issuer.read)
 
-    return JwtCallers(lambda: {URL: issuer_settings(scopes)}, AUDIENCE, name_of, issuer.read)
+
+def settings(*, default: bool = True, **scopes: Scope) -> ClientSettingsFile:
+    clients = {"alice": ClientSettings(issuer=URL, subject="user-1")}
+    clients |= {"default": ClientSettings()} if default else {}
+    configuration = Configuration(clients=clients, issuers={URL: issuer_settings(scopes)})
+    return ClientSettingsFile(load=lambda: configuration)
 
 
 async def refusal(found: JwtCallers, token: str) -> tuple[int, str]:
@@ -205,12 +210,12 @@ class TestKeys:
     async def test_keys_that_cannot_be_read_again_are_used_for_a_while(self, monkeypatch: pytest.MonkeyPatch) -> None:
         issuer, is_down = TestIssuer(), False
 
-        def read(settings: Issuer) -> bytes:
+        def read(each: Issuer) -> bytes:
             if is_down:
                 raise UsageError("it is down")
-            return issuer.read(settings)
+            return issuer.read(each)
 
-        found = JwtCallers(lambda: {URL: issuer_settings()}, AUDIENCE, lambda *_: "default", read)
+        found = JwtCallers(settings(), AUDIENCE, read)
         await found.caller(issuer.token())
         is_down = True
         monkeypatch.setattr(issuer_keys, "FRESH_SECONDS", -1)
