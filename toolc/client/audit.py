@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Final
+
 from toolc.config.configuration import AuditSettings
 from toolc.runtime.workspace.mount import state_location
 from toolc.telemetry.audit_log import AuditFiles, AuditLog
 
-_open: dict[AuditFiles, AuditLog] = {}
+_opened: Final = cache(AuditLog)
 
 
 def audit_files(settings: AuditSettings) -> AuditFiles:
@@ -20,7 +23,4 @@ def audit_files(settings: AuditSettings) -> AuditFiles:
 
 def audit_log(settings: AuditSettings) -> AuditLog:
     """Return the log with these settings. Raises ``UsageError`` if it cannot be opened."""
-    files = audit_files(settings)
-    if files not in _open:
-        _open[files] = AuditLog(files)
-    return _open[files]
+    return _opened(audit_files(settings))

@@ -213,15 +213,13 @@ def _no_sandbox(tool: LocatedTool) -> Iterator[Diagnostic]:
             yield Diagnostic(codes.BAD_VALUE, message, span, hint)
 
 
-def _agent_format(tool: LocatedTool) -> Iterator[Diagnostic]:
-    if tool.spec.backend.tag == "agent" and tool.spec.result.format == "image":
+def _agent(tool: LocatedTool) -> Iterator[Diagnostic]:
+    if tool.spec.backend.tag != "agent":
+        return
+    if tool.spec.result.format == "image":
         message = "a sub-agent returns text or JSON"
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("result", "format"), "write text, json or none")
-
-
-def _agent_caller(tool: LocatedTool) -> Iterator[Diagnostic]:
-    """Yield a finding for parameters with ``from`` of an agent, whose arguments a model reads."""
-    if tool.spec.backend.tag == "agent" and tool.spec.caller:
+    if tool.spec.caller:
         message = "a sub-agent sends its arguments to a model, so none of them can have 'from'"
         yield Diagnostic(codes.BAD_VALUE, message, tool.key_span("parameters"), "use 'from' in the tools that it calls")
 
@@ -233,8 +231,7 @@ _CHECKS: Final[tuple[tuple[frozenset[str], _Check], ...]] = (
     (frozenset({"backend", "sandbox"}), _url_from_argument),
     (frozenset({"backend", "sandbox"}), _secret_hosts),
     (frozenset({"backend", "sandbox"}), _no_sandbox),
-    (frozenset({"backend", "result"}), _agent_format),
-    (frozenset({"backend", "parameters"}), _agent_caller),
+    (frozenset({"backend", "result", "parameters"}), _agent),
     (frozenset({"backend", "sandbox", "result"}), _workspace),
     (frozenset({"backend", "sandbox"}), _lifetime),
     (frozenset({"sandbox"}), _plugin_secrets),

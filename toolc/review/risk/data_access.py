@@ -247,31 +247,25 @@ def check_caller(sides: Sides) -> Iterator[ToolChange]:
     """Report parameters that the host no longer takes from the caller, or takes differently."""
     if sides.before is None:
         return
-    before, after = _caller_of(sides.before), _caller_of(sides.after)
+    before, after = ({each.name: each for each in side.caller} for side in (sides.before, sides.after))
     for name in sorted(before.keys() | after.keys()):
-        if (found := _caller_change(name, before.get(name), after.get(name), sides.after)) is not None:
-            grade, message, old, new = found
-            yield sides.risk("RSK22", grade, message, ("parameters", name), old, new, subject=name)
-
-
-def _caller_of(tool: ToolSpec) -> dict[str, CallerParameter]:
-    return {each.name: each for each in tool.caller}
+        old, new = before.get(name), after.get(name)
+        if old != new:
+            grade, message = _caller_change(name, old, new, sides.after)
+            both = (each and to_json_text({"from": f"caller.{each.claim}", **each.schema}) for each in (old, new))
+            yield sides.risk("RSK22", grade, message, ("parameters", name), *both, subject=name)
 
 
 def _caller_change(
     name: str, before: CallerParameter | None, after: CallerParameter | None, tool: ToolSpec
-) -> tuple[Grade, str, str | None, str | None] | None:
-    """Return the grade and the message of a change, and the values before and after it."""
-    old, new = (f"caller.{each.claim}" if each else None for each in (before, after))
+) -> tuple[Grade, str]:
+    """Return the grade and the message of a change."""
     if before is None:
-        return "low", f"the host takes '{name}' from the caller and refuses calls of others", old, new
+        return "low", f"the host takes '{name}' from the caller and refuses calls of others"
+    if after is None and name in tool.parameters.properties:
+        return "high", f"callers can choose '{name}', which the host took from the caller"
     if after is None:
-        if name in tool.parameters.properties:
-            return "high", f"callers can choose '{name}', which the host took from the caller", old, new
-        return "high", f"the tool no longer gets '{name}' from the caller", old, new
-    if old != new:
-        return "high", f"the host takes '{name}' from something else that it knows about the caller", old, new
-    if before.schema != after.schema:
-        both = to_json_text(before.schema), to_json_text(after.schema)
-        return "medium", f"other values of '{name}' from the caller may be valid", *both
-    return None
+        return "high", f"the tool no longer gets '{name}' from the caller"
+    if before.claim != after.claim:
+        return "high", f"the host takes '{name}' from something else that it knows about the caller"
+    return "medium", f"other values of '{name}' from the caller may be valid"
