@@ -87,9 +87,7 @@ def exported() -> tuple[tuple[Observer, ...], Metrics | None]:
             "OTEL_EXPORTER_OTLP_ENDPOINT is set, but nothing is exported; run: pip install 'toolc[otel]'"
         )
         return (), None
-    if has_traces:
-        spans.export_spans()
-    traces = (spans.observe,) if has_traces else ()
+    traces = (spans.export_spans(),) if has_traces else ()
     metrics = otlp_meter.export_metrics() if has_metrics else None
     return (*traces, metrics.observe) if metrics else traces, metrics
 

@@ -14,7 +14,6 @@ from toolc.document.map_reader import Findings, Reader, choice, list_of, map_of,
 from toolc.model import codes
 from toolc.model.destinations import is_loopback
 
-_NO_TAGS: Final[tuple[str, ...]] = ()
 _ROLES: Final[tuple[Role, ...]] = ("caller", "reviewer")
 
 
@@ -95,4 +94,4 @@ def _address(node: nodes.Node, what: str, findings: Findings) -> str | None:
 def _scope(reader: Reader) -> Scope:
     role: Role | None = reader.optional("role", choice(_ROLES))
     tags = reader.optional("tags", list_of(text))
-    return Scope(role=role or "caller", tags=_NO_TAGS if tags is None and role else tags)
+    return Scope(role=role or "caller", tags=() if tags is None and role else tags)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Final, Protocol, TypeAlias
 
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, list_under, map_under
 from toolc.telemetry.observation import EndedCall, StartedCall, outcome_of
 
 SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
@@ -72,13 +72,12 @@ class Metrics:
         return end
 
     def _count_details(self, details: JsonObject) -> None:
-        timing, network = details.get("timing_ms"), details.get("network")
-        if isinstance(timing, dict):
-            for phase, milliseconds in timing.items():
-                assert isinstance(milliseconds, float | int)
-                self._phase(max(0, milliseconds) / 1000, phase)
-            if "lease" in timing or "create" in timing:
-                self._sandboxes(1, "pool" if "lease" in timing else "new")
-        for attempt in network if isinstance(network, list) else ():
+        timing = map_under(details, "timing_ms")
+        for phase, milliseconds in timing.items():
+            assert isinstance(milliseconds, float | int)
+            self._phase(max(0, milliseconds) / 1000, phase)
+        if "lease" in timing or "create" in timing:
+            self._sandboxes(1, "pool" if "lease" in timing else "new")
+        for attempt in list_under(details, "network"):
             assert isinstance(attempt, dict)
             self._connections(1, "allowed" if attempt["allowed"] else "refused")

@@ -16,17 +16,21 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, map_under
 from toolc.telemetry import attributes
-from toolc.telemetry.observation import EndedCall, StartedCall, outcome_of
+from toolc.telemetry.observation import EndedCall, Observer, StartedCall, outcome_of
 from toolc.version import __version__
 
 
-def export_spans() -> None:
-    """Send spans to the collector in the variables ``OTEL_EXPORTER_OTLP_*``, the last ones when this process ends."""
+def export_spans() -> Observer:
+    """Send spans to the collector in the variables ``OTEL_EXPORTER_OTLP_*``, the last ones when this process ends.
+
+    Return the observer that records them.
+    """
     provider = TracerProvider(resource=resource())
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
+    return observe
 
 
 def resource() -> Resource:
@@ -63,10 +67,7 @@ def observe(started: StartedCall) -> Callable[[EndedCall], None]:
 
 def _record_phases(tracer: trace.Tracer, span: trace.Span, details: JsonObject) -> None:
     """Record the phases of a call that ends now. They follow each other without gaps."""
-    timing = details.get("timing_ms")
-    if not isinstance(timing, dict):
-        return
-    laps = [(name, round(float(str(each)) * 1e6)) for name, each in timing.items()]
+    laps = [(name, round(float(str(each)) * 1e6)) for name, each in map_under(details, "timing_ms").items()]
     begin = time_ns() - sum(each for _, each in laps)
     bounds = dict[str, tuple[int, int]]()
     for lap, duration in laps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from toolc.compiler.schema.parameters import FROM, has_from, parameter_entries
+from toolc.compiler.schema.parameters import FROM, WITHOUT_PROPERTIES, has_from, parameter_entries
 from toolc.document.map_reader import Findings, first_line
 from toolc.document.nodes import Mapping, MappingEntry, Node, Scalar
 from toolc.document.suggestions import quote_names
@@ -21,20 +21,7 @@ KEYWORDS: Final = ("type", "description", "enum", "format", "maxLength", "minLen
 """The keys that such a parameter may have besides ``from``."""
 
 _SOURCE: Final = lazy_re(SOURCE)
-_ROOT: Final = frozenset(
-    {
-        "$comment",
-        "$defs",
-        "$schema",
-        "additionalProperties",
-        "definitions",
-        "description",
-        "properties",
-        "required",
-        "title",
-        "type",
-    }
-)
+_ROOT: Final = WITHOUT_PROPERTIES | {"additionalProperties", "properties"}
 """The keys of a full JSON Schema that cannot contain conditions on such parameters."""
 
 
@@ -44,13 +31,11 @@ def decode_caller(node: Node | None, whole: Schema, findings: Findings) -> tuple
     if not entries:
         return ()
     _check_root(whole, entries[0], findings)
-    found = ((each, _claim(each, findings)) for each in entries)
-    caller = (
+    return tuple(
         CallerParameter(name=each.key, claim=claim, schema=whole.properties.get(each.key, {}))
-        for each, claim in found
-        if claim is not None
+        for each in sorted(entries, key=lambda each: each.key)
+        if (claim := _claim(each, findings)) is not None
     )
-    return tuple(sorted(caller, key=lambda each: each.name))
 
 
 def without(names: Collection[str], whole: Schema) -> Schema:

@@ -252,8 +252,11 @@ def check_caller(sides: Sides) -> Iterator[ToolChange]:
         old, new = before.get(name), after.get(name)
         if old != new:
             grade, message = _caller_change(name, old, new, sides.after)
-            both = (each and to_json_text({"from": f"caller.{each.claim}", **each.schema}) for each in (old, new))
-            yield sides.risk("RSK22", grade, message, ("parameters", name), *both, subject=name)
+            yield sides.risk("RSK22", grade, message, ("parameters", name), _text(old), _text(new), subject=name)
+
+
+def _text(parameter: CallerParameter | None) -> str | None:
+    return to_json_text({"from": f"caller.{parameter.claim}", **parameter.schema}) if parameter else None
 
 
 def _caller_change(
