@@ -81,15 +81,15 @@ def exported() -> tuple[tuple[Observer, ...], Metrics | None]:
     if not (has_traces or has_metrics):
         return (), None
     try:
-        from toolc.telemetry import otlp_meter, spans  # lazy: +150 ms (the SDK); only with a collector
+        from toolc.telemetry import metrics, otlp_meter, spans  # lazy: +150 ms (the SDK); only with a collector
     except ModuleNotFoundError:
         logging.getLogger("toolc").warning(
             "OTEL_EXPORTER_OTLP_ENDPOINT is set, but nothing is exported; run: pip install 'toolc[otel]'"
         )
         return (), None
     traces = (spans.export_spans(),) if has_traces else ()
-    metrics = otlp_meter.export_metrics() if has_metrics else None
-    return (*traces, metrics.observe) if metrics else traces, metrics
+    exporting = metrics.Metrics(otlp_meter.OtlpMeter()) if has_metrics else None
+    return (*traces, exporting.observe) if exporting else traces, exporting
 
 
 def _has_collector(signal: str) -> bool:

@@ -12,7 +12,7 @@
 - ``logs``: toolc's log as JSON. Public: ``log_as_json``, ``logs_as_json``.
 - ``metrics``: the metrics, and the interface to a system that receives them. Public: ``Metrics``.
 - ``prometheus_meter``: metrics for Prometheus, with the extra ``metrics``. Public: ``PrometheusMeter``.
-- ``otlp_meter``: metrics for a collector of OpenTelemetry, with the extra ``otel``. Public: ``export_metrics``.
+- ``otlp_meter``: metrics for a collector of OpenTelemetry, with the extra ``otel``. Public: ``OtlpMeter``.
 - ``spans``: spans of OpenTelemetry, with the extra ``otel``. Public: ``attach_parent``, ``export_spans``, ``observe``.
 
 May import: ``model``.

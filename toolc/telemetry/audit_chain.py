@@ -115,20 +115,19 @@ class Chain:
     def reserve(self, record: JsonObject) -> Path:
         """Store the known facts about a call that starts, and reserve space for its line. Return the file."""
         path = self.folder / "running" / f"{os.getpid()}-{next(self._names)}.json"
-        self.keep(path, record)
+        try:
+            self.keep(path, record)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
         return path
 
     def keep(self, path: Path, record: JsonObject) -> None:
         """Write ``record`` to the file of a running call, which already has the space for it."""
         line, _ = self._seal.line(0, "", record)
-        is_new = not path.exists()
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             _write_all(file, line.rstrip().ljust(ROOM_BYTES))
-        except OSError:
-            if is_new:
-                path.unlink()
-            raise
         finally:
             os.close(file)
 

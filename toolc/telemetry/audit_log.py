@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from toolc.dataclass import dataclass
 from toolc.model.errors import InfrastructureError, UsageError
-from toolc.model.json_schema import JsonObject
+from toolc.model.json_schema import JsonObject, list_under
 from toolc.telemetry.audit_chain import ROOM_BYTES, Chain, read_key
 from toolc.telemetry.audit_record import ArgumentsForm, Fingerprint, ended_record, started_record
 from toolc.telemetry.observation import EndedCall, StartedCall
@@ -126,7 +126,6 @@ class AuditLog:
 def _fitting(record: JsonObject) -> JsonObject:
     """Return the record, reduced if its line would exceed ``ROOM_BYTES``."""
     if len(repr(record)) > ROOM_BYTES // 2:
-        network = record.get("network")
-        more = {"network_not_listed": len(network)} if isinstance(network, list) else {}
-        return {**record, "network": None, "arguments": "too large for a line", **more}
+        connections = len(list_under(record, "network"))
+        return {**record, "network": None, "network_not_listed": connections, "arguments": "too large for a line"}
     return record

@@ -13,7 +13,7 @@ import os
 from collections.abc import Collection, Iterator
 from typing import Final, Literal, TypeAlias
 
-from toolc.model.json_schema import JsonObject, JsonValue
+from toolc.model.json_schema import JsonObject, JsonValue, map_under
 from toolc.model.names import TOOL_NAME
 from toolc.model.registry_io import canonical
 from toolc.telemetry.observation import EndedCall, StartedCall, outcome_of
@@ -145,8 +145,6 @@ def _texts(value: JsonValue) -> Iterator[str]:
 
 
 def _changes(details: JsonObject) -> JsonObject:
-    changes = details.get("changes")
-    if not isinstance(changes, dict):
-        return {}
+    changes = map_under(details, "changes")
     numbers = {name: len(each) for name, each in changes.items() if isinstance(each, list)}
-    return {"changes": {**numbers, "total": changes["total"], "committed": changes["committed"]}}
+    return {"changes": {**numbers, "total": changes["total"], "committed": changes["committed"]}} if changes else {}

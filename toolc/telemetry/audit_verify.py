@@ -67,10 +67,7 @@ class ChainReport:
 def verify(log: Path, key: bytes, known: Sequence[Position] = ()) -> list[ChainReport]:
     """Return a report for each chain, including removed ones. ``known`` has the lines of checkpoints."""
     folders = {each.name: each for each in chain_folders(log)}
-    reports = [
-        _verified(folder, Seal(key, name), [each for each in known if each.chain == name])
-        for name, folder in folders.items()
-    ]
+    reports = [_verified(folder, Seal(key, name), known) for name, folder in folders.items()]
     earlier = map(str, range(max(map(int, folders), default=0)))
     missing = [name for name in dict.fromkeys([*(each.chain for each in known), *earlier]) if name not in folders]
     problem = "the chain was removed: a checkpoint names it, or a later chain exists"
@@ -82,7 +79,8 @@ def checkpoint_of(reports: list[ChainReport]) -> str:
     return ",".join(f"{each.name}:{each.last}:{each.mac[:MAC_CHARACTERS]}" for each in reports if each.last)
 
 
-def _verified(folder: Path, seal: Seal, known: Sequence[Position]) -> ChainReport:
+def _verified(folder: Path, seal: Seal, positions: Sequence[Position]) -> ChainReport:
+    known = [each for each in positions if each.chain == folder.name]
     files = chain_files(folder)
     report = ChainReport(folder.name, files=len(files))
     running = list(running_calls(folder, seal))

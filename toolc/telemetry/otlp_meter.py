@@ -10,18 +10,16 @@ from opentelemetry.metrics import Observation
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 
-from toolc.telemetry.metrics import SECONDS, Add, Metrics
+from toolc.telemetry.metrics import SECONDS, Add
 from toolc.telemetry.spans import resource
 from toolc.version import __version__
 
 
-def export_metrics() -> Metrics:
-    """Return metrics that are sent to the collector in the variables ``OTEL_EXPORTER_OTLP_*``."""
-    return Metrics(OtlpMeter())
-
-
 class OtlpMeter:
-    """A ``Meter``. Its metrics are sent once a minute and when this process ends."""
+    """A ``Meter``. Its metrics are sent once a minute and when this process ends.
+
+    The variables ``OTEL_EXPORTER_OTLP_*`` name the collector.
+    """
 
     def __init__(self) -> None:
         reader = PeriodicExportingMetricReader(OTLPMetricExporter())

@@ -13,10 +13,10 @@ import click
 from toolc.cli.common import FINDINGS, note
 from toolc.cli.main import CommandGroup
 from toolc.model.errors import UsageError
+from toolc.model.json_schema import JsonObject, list_under
 from toolc.model.text import count_noun, printable
 
 if TYPE_CHECKING:
-    from toolc.model.json_schema import JsonObject
     from toolc.telemetry.audit_log import AuditFiles
     from toolc.telemetry.audit_verify import ChainReport
 
@@ -136,8 +136,7 @@ def _records(files: AuditFiles) -> Iterator[tuple[str, JsonObject | None]]:
 
 
 def _hosts(record: JsonObject) -> list[str]:
-    network = record.get("network")
-    return [str(each.get("host")) for each in network if isinstance(each, dict)] if isinstance(network, list) else []
+    return [str(each.get("host")) for each in list_under(record, "network") if isinstance(each, dict)]
 
 
 def _summary(record: JsonObject) -> str:

@@ -30,8 +30,6 @@ from toolc.runtime.output.truncation import READ_RESULT
 from toolc.serve.offered import CALL, DESCRIBE, FIND
 from toolc.serve.search.tool_index import ToolIndex
 
-_DEFINITIONS: Final = Path(__file__).with_suffix(".json")
-
 _SUMMARY: Final = 300
 """The maximum length of a description in the answer of ``find_tools``, in characters."""
 
@@ -43,7 +41,7 @@ class FindingTools:
         self._direct = frozenset(direct)
         self._indexes: WeakKeyDictionary[Executor, ToolIndex] = WeakKeyDictionary()
         self._building = anyio.Lock()
-        own = (_own_tool(**each) for each in json.loads(_DEFINITIONS.read_bytes()))
+        own = (_own_tool(**each) for each in json.loads(Path(__file__).with_suffix(".json").read_bytes()))
         self._specs = {tool.name: tool for tool in own}
 
     def definitions(self, executor: Executor) -> list[JsonValue]:
