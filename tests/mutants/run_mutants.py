@@ -66,9 +66,10 @@ need witnesses."""
 
 ELSEWHERE: Final = {
     "toolc/model/codes.py": "tests/unit/data/test_rule_pages.py",
+    "toolc/model/spec/mcp_backend.py": "tests/unit/compiler/decode/test_servers.py",
     "toolc/model/spec/sandbox.py": "tests/unit/compiler/test_schema_files.py",
 }
-"""Modules of constants whose values a test of another package states: the page of each rule, the schema for editors."""
+"""Modules of constants whose values a test of another package states, such as the page of each rule."""
 
 _PYTEST: Final = (
     sys.executable,
