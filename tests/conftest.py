@@ -33,18 +33,18 @@ INTEGRATIONS: Final = (
 calls that take 40 seconds."""
 
 LATER: Final = frozenset({
-    "test_answers_after_edits.py", "test_docker_deadlines.py", "test_docker_restart.py", "test_late_writers.py",
-    "test_plugin_examples.py", "test_postgres_template.py", "test_schemas_on_wire.py", "test_sdk_acceptance.py",
-    "test_spec_schema.py", "test_tools_of_frameworks.py",
+    "test_answers_after_edits.py", "test_docker_deadlines.py", "test_docker_restart.py",
+    "test_embeddings_template.py", "test_late_writers.py", "test_plugin_examples.py", "test_postgres_template.py",
+    "test_schemas_on_wire.py", "test_sdk_acceptance.py", "test_spec_schema.py", "test_tools_of_frameworks.py",
 })  # fmt: skip
 """Files whose tests get this marker too, because they take long."""
 
 DOCKER_LATER: Final = frozenset({
     "test_builtin_specs.py", "test_concurrent_runs.py", "test_conformance_hostile.py", "test_conformance_limits.py",
-    "test_egress_clients.py", "test_egress_programs.py", "test_embeddings_template.py", "test_explain_network.py",
-    "test_forged_guest.py", "test_http_specs.py", "test_import.py", "test_interrupted.py", "test_live_output.py",
-    "test_schedule.py", "test_secrets.py", "test_shell_command.py", "test_store_specs.py", "test_test.py",
-    "test_too_many_open_files.py", "test_workspace_views.py",
+    "test_egress_clients.py", "test_egress_programs.py", "test_explain_network.py", "test_forged_guest.py",
+    "test_http_specs.py", "test_import.py", "test_interrupted.py", "test_live_output.py", "test_schedule.py",
+    "test_secrets.py", "test_shell_command.py", "test_store_specs.py", "test_test.py", "test_too_many_open_files.py",
+    "test_workspace_views.py",
 })  # fmt: skip
 """Files whose tests with Docker get this marker: they take long there, and with oci they run the same code."""
 
