@@ -116,8 +116,8 @@ TRIED: Final[Mapping[str, str]] = {
     ),
     "mcp": (
         "MCP servers: one process serves all calls of a session. Before each call, toolc asks the server for its "
-        "tools, because a definition can change at any time. This takes a quarter of the call. The rest is spent in the "
-        "guest, which passes on each message, and in the threads that pass it to the client of the SDK."
+        "tools, because a definition can change at any time. This takes a quarter of the call. The rest is spent in "
+        "the guest, which passes on each message, and in the threads that pass it to the client of the SDK."
     ),
     "serve": (
         "`toolc serve --http`: requests are read and answered on one thread, and calls run on others. The types of a "
