@@ -181,15 +181,10 @@ class Sessions:
     def _session(self, key: _Key, number: int) -> _Session:
         """Return the session of ``key`` with the fewest calls. If all are in use, start a new one, up to ``number``."""
         with self._lock:
-            places = [(key, at) for at in range(number)]
-            session = min(
-                (self._sessions[each] for each in places if each in self._sessions),
-                key=lambda each: each.calls,
-                default=None,
-            )
-            free = next((each for each in places if each not in self._sessions), None)
-            if session is None or (session.calls and free is not None):
-                session = self._sessions[free or places[0]] = _Session()
+            found = [self._sessions.get((key, at)) for at in range(number)]
+            session = min(filter(None, found), key=lambda each: each.calls, default=None)
+            if session is None or (session.calls and None in found):
+                session = self._sessions[key, found.index(None)] = _Session()
             session.calls += 1
             session.used = monotonic()
             if self._reaper is None:
