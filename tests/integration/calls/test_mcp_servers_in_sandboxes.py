@@ -284,6 +284,11 @@ def test_a_server_that_exceeds_a_limit_is_stopped(executor: Executor, how: str, 
     assert act(executor, "count").text == "1"  # a new one
 
 
+def test_many_quick_calls_are_no_flood(executor: Executor) -> None:
+    # Each call takes ten lines. Without requests, a server may write 2,000 at once and 200 more in each second.
+    assert {act(executor, "logs").text for _ in range(500)} == {"logs"}
+
+
 def test_a_result_that_is_too_long_is_an_error(executor: Executor) -> None:
     message = "the response of the MCP server 'hostile' is too long; request less data"
     assert failed(act(executor, "long")) == ("output_limit", message)

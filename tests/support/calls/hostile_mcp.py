@@ -133,6 +133,10 @@ def call(request: dict[str, Any]) -> None:  # noqa: PLR0912, PLR0915, C901  one 
         answer(request, text("unread"))
     elif how == "answers":
         answer(request, text(str(state["answers"])))
+    elif how == "logs":
+        for _ in range(8):
+            send({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}})
+        answer(request, text("logs"))
     elif how == "noise":
         send({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "\u001b[31m"}})
         answer(request, text("noise"))
