@@ -284,7 +284,7 @@ def test_a_server_that_exceeds_a_limit_is_stopped(executor: Executor, how: str, 
     assert act(executor, "count").text == "1"  # a new one
 
 
-def test_many_quick_calls_are_no_flood(executor: Executor) -> None:
+def test_many_quick_calls_are_not_a_flood(executor: Executor) -> None:
     # Each call takes ten lines. Without requests, a server may write 2,000 at once and 200 more in each second.
     assert {act(executor, "logs").text for _ in range(500)} == {"logs"}
 
