@@ -135,6 +135,7 @@ def browser() -> Iterator[Browser]:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    driver.set_script_timeout(240)  # a script of the accessibility checks runs long on a busy machine
     try:
         yield Browser(driver)
     finally:

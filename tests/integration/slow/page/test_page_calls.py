@@ -29,7 +29,7 @@ tools:
               ctx.progress(50, text)
               print(text, file=sys.stderr)
               try:
-                  urllib.request.urlopen("http://a.example:25/", timeout=2)
+                  urllib.request.urlopen("http://a.example:25/")
               except OSError:
                   pass
               yield text
@@ -44,6 +44,7 @@ tools:
           def nap(ctx):
               ctx.progress(10, "working \\u202e")
               time.sleep(300)
+    sandbox: {{limits: {{timeout: 10m}}}}
   - name: wipe
     description: Remove a file. Use it only after a person has confirmed it.
     confirm: true
