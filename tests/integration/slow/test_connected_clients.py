@@ -6,14 +6,11 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.parse import urlsplit
 
 import pytest
 from cli.command_line import toolc
@@ -95,18 +92,12 @@ def test_codex_reads_the_command_and_the_name_of_the_variable(project: Path) -> 
 @pytest.fixture
 def address(project: Path) -> Iterator[str]:
     """Serve the specs over HTTP with tokens, and yield the address."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-    command = [sys.executable, "-m", "toolc", "serve", "specs", "--http", address, "--require-token"]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as server:
+    command = [sys.executable, "-m", "toolc", "serve", "specs", "--http", "127.0.0.1:0", "--require-token"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
-            for _ in range(300):
-                try:
-                    with urlopen(f"http://{address}/readyz", timeout=5):
-                        break
-                except (URLError, ConnectionError):
-                    time.sleep(0.1)
-            yield address
+            assert server.stderr
+            line = next(each for each in server.stderr if "URL:" in each)
+            yield urlsplit(line.split()[-1]).netloc
         finally:
             server.terminate()
 

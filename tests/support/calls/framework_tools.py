@@ -84,6 +84,7 @@ WAIT: JsonObject = {
     "description": "Wait for some seconds. Use it only if the user asks for it.",
     "parameters": {"seconds": {"type": "string", "description": "How many seconds"}},
     "backend": {"shell": {"argv": ["sleep", "--", "{{ seconds }}"]}},
+    "sandbox": {"limits": {"timeout": "10m"}},
 }
 
 STRICT: JsonObject = {

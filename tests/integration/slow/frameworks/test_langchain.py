@@ -144,8 +144,8 @@ def test_a_cancelled_task_ends_its_call(tmp_path: Path) -> None:
         [tool] = langchain.tools(executor)
         started = time.monotonic()
         with pytest.raises(TimeoutError):
-            asyncio.run(asyncio.wait_for(tool.ainvoke({"seconds": "60"}), 3))
-        assert time.monotonic() - started < 30
+            asyncio.run(asyncio.wait_for(tool.ainvoke({"seconds": "240"}), 3))
+        assert time.monotonic() - started < 200
 
 
 def test_a_graph_of_its_own_calls_tools(tmp_path: Path) -> None:
