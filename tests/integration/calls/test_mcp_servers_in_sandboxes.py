@@ -234,13 +234,19 @@ def test_an_exception_of_the_person_who_answers_ends_the_call(opened: Open) -> N
 
 @pytest.mark.integrations
 def test_the_time_of_an_answer_does_not_count(opened: Open) -> None:
-    def confirm(call: BoundCall) -> Allow:
-        time.sleep(6)
-        return Allow(call.arguments)
+    def answered_after(seconds: int) -> ToolResult:
+        def confirm(call: BoundCall) -> Allow:
+            time.sleep(seconds)
+            return Allow(call.arguments)
 
-    made = opened("honest", confirm, limits={"timeout": "6s", "memory": "256MiB"})
-    act(made, "count")
-    assert json.loads(act(made, "question form").text)["action"] == "accept"
+        made = opened("honest", confirm, limits={"timeout": f"{seconds}s", "memory": "256MiB"})
+        act(made, "count")
+        return act(made, "question form")
+
+    result = answered_after(6)
+    if result.error is not None:  # a machine that stalls may need more time for the rest of the call
+        result = answered_after(60)
+    assert json.loads(result.text)["action"] == "accept"
 
 
 def test_a_server_asks_ten_questions_at_most(opened: Open) -> None:
@@ -295,8 +301,9 @@ def test_a_result_that_is_too_long_is_an_error(executor: Executor) -> None:
 
 
 def test_a_server_that_never_answers_is_stopped_at_the_deadline(executor: Executor) -> None:
-    call = ToolCall(name="my_act", arguments={"how": "silence"})
-    (result,) = executor.run_batch([call], timeout=1.5)
+    call, seconds = ToolCall(name="my_act", arguments={"how": "silence"}), 1.5
+    while "session" not in (result := executor.run_batch([call], timeout=seconds)[0]).details:
+        seconds *= 10  # a machine that stalls may leave no time to begin
     assert failed(result)[0] == "timeout"
     assert act(executor, "count").text == "1"
 

@@ -59,8 +59,11 @@ def call(executor: Executor, how: str) -> ToolResult:
 
 
 def hurried(executor: Executor, how: str) -> ToolResult:
-    """Shorten the wait for further output of a call to this time."""
-    return executor.run_batch([ToolCall(name="hostile", arguments={"how": how})], timeout=1.5)[0]
+    """Return the result of a call that ends at the time limit of its batch."""
+    call, seconds = ToolCall(name="hostile", arguments={"how": how}), 1.5
+    while "session" not in (result := executor.run_batch([call], timeout=seconds)[0]).details:
+        seconds *= 10  # a machine that stalls may leave no time to begin
+    return result
 
 
 def assert_failed(result: ToolResult, kind: str, message: str) -> None:

@@ -24,13 +24,13 @@ thread.join()
 
 USES_ALL_PROCESSES = """
 import os, time
-number = 0
-until = time.monotonic() + 3
-while time.monotonic() < until:
+number, until = 0, None
+while until is None or time.monotonic() < until:
     try:
         if os.fork() == 0: time.sleep(1000)
         number += 1
     except OSError:
+        until = until or time.monotonic() + 3
         time.sleep(0.01)
 answer = number
 """
