@@ -13,7 +13,7 @@ from toolc.config.configuration import Configuration
 from toolc.model.errors import NoEngineError
 from toolc.model.result import ToolResult
 from toolc.model.spec.sandbox import MIB
-from toolc.runtime.workspace import scratch
+from toolc.runtime.workspace import growth, scratch
 
 TOOL = """
 toolc: 1
@@ -29,6 +29,13 @@ FILL_DELETED = "exec 5>large; rm large; dd if=/dev/zero bs=1M count=200 >&5; sle
 FILL_SOON = "dd if=/dev/zero of=large bs=1M count=20"
 TRANSACTION = "{mode: transaction, commit: always}"
 WRITE = "dd if=/dev/zero of=small bs=1M count=3"
+
+
+@pytest.fixture(autouse=True)
+def _time_to_inspect_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let an inspection take long: after one that was stopped, what other programs write on the disk counts too."""
+    for name in ("SCAN_SECONDS", "REPORT_SECONDS"):
+        monkeypatch.setattr(growth, name, 100.0)
 
 
 def run(
