@@ -200,9 +200,7 @@ def test_a_workspace_is_busy_while_a_killed_process_hangs(executor: Executor, wo
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(executor.run, "hang", {})
         until((workspace / "file").exists)
-        # The oldest one: a new child has the command line of its parent for a moment.
-        found = [each for each in Path("/proc").glob("[0-9]*") if _text(each / "cmdline").startswith(HANGING)]
-        process = min(found, key=lambda each: int(each.name))
+        process = _hanging_in(workspace)
         (own,) = (line.split(":")[2] for line in _text(process / "cgroup").splitlines() if ":freezer:" in line)
         group = Path(f"{freezer}{own}/hangs")
         group.mkdir()
@@ -287,6 +285,19 @@ def test_nothing_is_left_when_the_process_ends(specs: Registry, tmp_path: Path, 
             process.kill()
         assert process.stderr.read() == b""
     until(lambda: label not in [each.owner for each in load(name).leftovers()])
+
+
+def _hanging_in(workspace: Path) -> Path:
+    """Return the folder in /proc of the process that hangs in a sandbox with this workspace."""
+    found = {}
+    for each in Path("/proc").glob("[0-9]*"):
+        if _text(each / "cmdline").startswith(HANGING):
+            with suppress(OSError):  # it has ended
+                if (each / "root/workspace").samefile(workspace):
+                    found[each.name] = _text(each / "stat").rpartition(")")[2].split()[1]
+    # Not its child, which has the same command line until it runs another program.
+    (process,) = (each for each, parent in found.items() if parent not in found)
+    return Path("/proc") / process
 
 
 def _in_group(process: Path, group: str) -> bool:

@@ -104,10 +104,10 @@ def test_a_removal_without_a_response_names_the_remedy(
 def test_an_unresponsive_daemon_makes_the_engine_unsupported(
     silent: SilentDaemon, behind: DockerEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert behind.unsupported_reason(Profile()) is None
     monkeypatch.setattr(container, "OPEN_SECONDS", SHORT)
     monkeypatch.setattr(docker_daemon, "QUERY_SECONDS", SHORT)
     monkeypatch.setattr(container, "REMOVE_SECONDS", SHORT)
-    assert behind.unsupported_reason(Profile()) is None
     silent.swallow = "."
     with pytest.raises(InfrastructureError):
         behind.start(Profile(), python("pass"))

@@ -219,7 +219,7 @@ def test_a_runtime_that_is_falsely_named_gvisor_is_detected(engine: DockerEngine
     plan = Plan(profile=Profile(), invocation=Exec(argv=("true",)), call_id="1")
     try:
         with pytest.raises(InfrastructureError, match="must give sandboxes a separate kernel"):
-            converse(sandbox, plan, timeout_ms=5000, cancellation=None, on_progress=lambda *_: None)
+            converse(sandbox, plan, timeout_ms=100_000, cancellation=None, on_progress=lambda *_: None)
     finally:
         sandbox.close()
         plain.close()

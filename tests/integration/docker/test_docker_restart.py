@@ -158,7 +158,7 @@ def test_a_call_whose_daemon_is_killed_says_that_it_is_gone(
 ) -> None:
     try:
         # The call continues without the daemon, but its changes are not committed before its removal.
-        message = failure_of_a_call_while(engine, workspace, daemon.kill, seconds=5)
+        message = failure_of_a_call_while(engine, workspace, daemon.kill, seconds=20)
         assert [*workspace.iterdir()] == []
         assert re.fullmatch(rf"{NOT_REMOVED}: {GONE}; {RESTART}{REMEDY}", message), message
         for _ in range(2):

@@ -144,7 +144,14 @@ def test_stderr_is_kept_when_the_guest_dies_before_it_connects(engine: DockerEng
 
 @pytest.mark.timeout(120)
 def test_unread_stderr_does_not_block_close(engine: DockerEngine, client: Client) -> None:
-    flood = "import os\nif os.fork() == 0:\n    while True: os.write(2, b'F' * 65536)"
+    flood = """
+import os
+begun = os.pipe()
+if os.fork() == 0:
+    while os.write(2, b'F' * 65536):
+        begun = begun and os.write(begun[1], b'.') and None
+os.read(begun[0], 1)
+"""
     with closing(before_it_comes(engine, flood)) as sandbox:
         assert toolc(sandbox, b"import time; time.sleep(0.3); os.close(0); os.close(1)") == ""
     assert own_containers(client) == []

@@ -85,6 +85,14 @@ def processes(word: str, label: str) -> list[int]:
     return found
 
 
+def kill_together(*pids: int) -> None:
+    """Kill processes of which none can respond to the end of another, because all are stopped first."""
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    for pid in reversed(pids):
+        os.kill(pid, signal.SIGKILL)
+
+
 @pytest.mark.parametrize("delay_ms", [0, 5, 15, 30, 60])
 def test_an_owner_killed_during_a_start(workspace: Path, delay_ms: int) -> None:
     with started_owner(STARTING, workspace) as (process, label):
@@ -118,14 +126,12 @@ def test_owner_and_runtimes_killed_together(workspace: Path) -> None:
     with started_owner(READY, workspace) as (process, label):
         runtimes = processes("--pid-file", label)
         assert len(runtimes) == 2
-        for pid in (process.pid, *runtimes):
-            os.kill(pid, signal.SIGKILL)
+        kill_together(process.pid, *runtimes)
 
 
 def test_owner_runtimes_and_janitor_killed_together(workspace: Path) -> None:
     with started_owner(READY, workspace) as (process, label):
-        for pid in (process.pid, *processes("--pid-file", label), *processes("janitor_process", label)):
-            os.kill(pid, signal.SIGKILL)
+        kill_together(process.pid, *processes("--pid-file", label), *processes("janitor_process", label))
         process.wait()
         remove_tree(bundles.BundleDirectory.create().directory)
         assert traces(label) == []
