@@ -95,7 +95,7 @@ def test_a_terminal_of_another_program_can_change_its_size(folder: Path) -> None
             assert process.stdout.readline() == b"ready\n"
             process.send_signal(signal.SIGWINCH)
             time.sleep(0.2)
-            assert process.communicate(b"text", timeout=30) == (b"text", b"")
+            assert process.communicate(b"text", timeout=100) == (b"text", b"")
         finally:
             process.kill()
 

@@ -82,22 +82,32 @@ def commit(folder: Path, *paths: str) -> None:
 @contextmanager
 def real_server(folder: Path, *options: str, log_format: str = "text") -> Iterator[RealServer]:
     """Serve the specs of a folder on a free port, and kill the server at the end. Its log is the file ``log``."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "toolc", "--log-format", log_format]
-    command += ["serve", "specs", "--http", f"127.0.0.1:{port}", *options]
-    log = (folder / "log").open("w+", encoding="utf-8")
-    with log, subprocess.Popen(command, cwd=folder, env=environment(folder), stderr=log, text=True) as process:
+    server = None
+    while server is None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        command = [sys.executable, "-m", "toolc", "--log-format", log_format]
+        command += ["serve", "specs", "--http", f"127.0.0.1:{port}", *options]
+        with (folder / "log").open("w", encoding="utf-8") as log:
+            process = subprocess.Popen(command, cwd=folder, env=environment(folder), stderr=log, text=True)
+        if url := _url(folder / "log", process):
+            server = RealServer(process, url, port)
+    with server.process:
         try:
-            yield RealServer(process, _url(folder / "log", process), port)
+            yield server
         finally:
-            process.kill()
+            server.process.kill()
 
 
 def _url(log: Path, process: "subprocess.Popen[str]") -> str:
+    """Return the URL that the server prints, or nothing if another program has taken its port."""
     while True:
-        assert process.poll() is None, log.read_text(encoding="utf-8")
+        has_ended = process.poll() is not None
+        text = log.read_text(encoding="utf-8")
+        if has_ended and "another program uses this port" in text:
+            return ""
+        assert not has_ended, text
         time.sleep(0.05)
-        for line in log.read_text(encoding="utf-8").splitlines(keepends=True):
+        for line in text.splitlines(keepends=True):
             if line.startswith("toolc: URL:") and line.endswith("\n"):
                 return line.split()[-1].removesuffix("/mcp")

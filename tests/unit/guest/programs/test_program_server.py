@@ -163,7 +163,8 @@ def test_an_exception_of_the_listener_kills_the_program(session: SandboxSession)
 
 def test_the_time_limit_kills_all_descendants(session: SandboxSession) -> None:
     script = "setsid sh -c 'setsid sleep 1001 & sleep 1002' & (sleep 1003 &); trap '' TERM; echo begun; sleep 1004"
-    end = run(session, replace(shell(script), timeout_ms=500))
+    ends = (run(session, replace(shell(script), timeout_ms=limit)) for limit in (500, 10_000, 60_000))
+    end = next(each for each in ends if each.stdout.text())  # a machine that stalls may leave no time to begin
     assert (end.timed_out, end.exit_code, end.stdout.text()) == (True, 137, "begun\n")
     assert processes(session) == []
 
@@ -205,14 +206,15 @@ def test_a_killed_program_whose_output_is_read_later_ends_as_usual(
 ) -> None:
     program = session.start(shell("yes"), buffers_output=True)
     until(lambda: sum(len(data) for _, data in program.state.unread) >= frames.WINDOW_BYTES)
-    monkeypatch.setattr(sandbox_session, "GRACE_SECONDS", 2.0)
+    monkeypatch.setattr(sandbox_session, "GRACE_SECONDS", 30.0)
     program.kill()
-    time.sleep(2.2)
+    monkeypatch.setattr(sandbox_session, "monotonic", lambda: time.monotonic() + 40)
     assert program.wait(lambda *_: None).exit_code == 137
 
 
 def test_the_end_of_one_program_does_not_affect_others(session: SandboxSession) -> None:
     other = session.start(shell("sleep 1001 & wait"))
+    until(lambda: "sleep 1001 " in processes(session))
     assert run(session, replace(shell("sleep 1002"), timeout_ms=300)).timed_out
     assert processes(session) == ["/bin/sh -c sleep 1001 & wait ", "sleep 1001 "]
     other.kill()
@@ -231,7 +233,7 @@ def test_a_process_left_in_the_background_keeps_running(session: SandboxSession)
     started = time.monotonic()
     assert run(session, "sleep 1000 & echo started").stdout.text() == "started\n"
     assert time.monotonic() - started < 60
-    assert processes(session) == ["sleep 1000 "]
+    until(lambda: processes(session) == ["sleep 1000 "])
 
 
 def run_in_terminal(
@@ -377,7 +379,7 @@ def test_a_new_program_is_not_served_with_what_was_ready_before_it(
     monkeypatch.setattr(protocol, "bundle", lambda: changed)
     opened = SandboxSession(PLAN, lambda profile: Lease(NamespaceSandbox(), profile), Egress(), Timing())
     try:
-        program = opened.start(replace(shell("read line; echo $line"), timeout_ms=5000))
+        program = opened.start(replace(shell("read line; echo $line"), timeout_ms=100_000))
         time.sleep(0.3)
         program.write(b"later\n")
         end = program.wait()
@@ -430,8 +432,9 @@ def test_a_program_that_no_thread_waits_for_leaves_no_descriptor(session: Sandbo
 
 
 def test_a_closed_sandbox_runs_nothing(session: SandboxSession) -> None:
+    program = session.start(shell("sleep 1000"))
     threading.Timer(0.2, session.close).start()
     with pytest.raises(SandboxDiedError, match="closed while a program was running"):
-        run(session, "sleep 1000")
+        program.wait()
     with pytest.raises(UsageError, match="the sandbox is closed"):
         session.start(shell("true"))

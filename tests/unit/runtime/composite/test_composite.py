@@ -315,8 +315,13 @@ def test_more_steps_than_threads_all_run() -> None:
 @pytest.mark.parametrize("strategy", ["sequential", "parallel", "conditional", "pipeline"])
 def test_a_cancellation_reaches_the_steps(strategy: Strategy) -> None:
     cancellation = Cancellation()
-    threading.Timer(0.05, cancellation.cancel).start()
-    caller = Caller(HELLO)
+    running = threading.Barrier(2 if strategy == "parallel" else 1, cancellation.cancel, timeout=60)
+
+    def lasts(arguments: JsonObject, context: CallContext) -> ToolResult:
+        running.wait()
+        return waits(arguments, context)
+
+    caller = Caller({"wait": lasts})
     result = run(strategy, [step("a", "wait"), step("b", "wait")], caller, cancellation=cancellation)
     assert error_kind(result) == "cancelled"
     assert outcomes(result)["a"] == "cancelled"

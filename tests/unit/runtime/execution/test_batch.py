@@ -237,13 +237,14 @@ def test_ctrl_c_before_the_first_thread_starts_ends_the_batch(monkeypatch: pytes
 
 
 PROGRAM = """
-import atexit, signal, threading
+import atexit, signal, threading, time
 from toolc.model.call import ToolCall
 from toolc.model.result import ToolResult
 from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.execution.batch import Order, run_batch
 
 ready = threading.Barrier(3)
+cancellation = Cancellation()
 
 def hang(call):
     ready.wait()
@@ -251,7 +252,7 @@ def hang(call):
 
 def run(make):
     calls = [ToolCall(name="t", arguments={}, call_id=each) for each in "ab"]
-    return run_batch(calls, make, Order(), Cancellation(), lambda call, reason: None)
+    return run_batch(calls, make, Order(), cancellation, lambda call, reason: None)
 """
 """A program with a batch of calls that never end by themselves."""
 
@@ -259,8 +260,14 @@ def run(make):
 ENDS_MEANWHILE = "threading.Thread(target=run, args=(hang,), daemon=True).start(); ready.wait()"
 ENDS_BEFORE = "atexit.register(lambda: print(*(each.text for each in run(lambda c: ToolResult.success(c.call_id)))))"
 INTERRUPTED = """
-for seconds in (0.5, 1.5):
-    threading.Timer(seconds, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT)).start()
+def interrupt():
+    ready.wait()
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    cancellation.wait(600)
+    time.sleep(0.5)
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+threading.Thread(target=interrupt, daemon=True).start()
 run(hang)
 """
 """The second Ctrl-C does not wait for the calls."""

@@ -347,7 +347,9 @@ def test_an_unusable_sandbox_is_never_leased(engine: AheadEngine, cause: str, mo
 
 
 def test_unused_sandboxes_are_stopped(engine: AheadEngine) -> None:
-    with warmed(engine, pool=Pool(idle=0.2)) as executor:
+    with opened(engine, Pool(idle=0.2)) as executor:
+        executor.run("word", {})
+        until(lambda: len(engine.sandboxes) == 2)
         until(lambda: counts(executor) == (0, 0))
         until(lambda: engine.sandboxes[1].fileno() == -1)
         assert not was_leased(executor.run("word", {}))

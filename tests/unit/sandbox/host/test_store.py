@@ -123,14 +123,14 @@ def test_a_process_that_has_just_started_is_killed(tmp_path: Path) -> None:
         for number in range(10):
             folder = tmp_path / str(number)
             folder.mkdir()
-            with subprocess.Popen(["sleep", "30"], env={"TMPDIR": str(folder)}, cwd="/") as process:
+            with subprocess.Popen(["sleep", "200"], env={"TMPDIR": str(folder)}, cwd="/") as process:
                 store_sweep.remove(folder)
-                assert process.wait(5) == -signal.SIGKILL
+                assert process.wait(100) == -signal.SIGKILL
 
 
 def test_a_process_that_starts_during_the_sweep_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def start() -> subprocess.Popen[bytes]:
-        return subprocess.Popen(["sleep", "30"], cwd=tmp_path)
+        return subprocess.Popen(["sleep", "200"], cwd=tmp_path)
 
     def kill(pid: int, number: int) -> None:
         if len(processes) == 1:
@@ -140,7 +140,7 @@ def test_a_process_that_starts_during_the_sweep_is_killed(tmp_path: Path, monkey
     processes, os_kill = [start()], os.kill
     monkeypatch.setattr(os, "kill", kill)
     store_sweep.remove(tmp_path)
-    assert [process.wait(5) for process in processes] == [-signal.SIGKILL] * 2
+    assert [process.wait(100) for process in processes] == [-signal.SIGKILL] * 2
 
 
 def test_a_folder_elsewhere_is_removed_with_the_scratch_folder_that_records_it(tmp_path: Path) -> None:

@@ -333,7 +333,7 @@ def test_a_replaced_folder_of_a_large_workspace_is_noticed(
 
 @VIEWS
 def test_of_two_concurrent_calls_that_change_a_file_one_commits(workspace: Path, engine: Engines) -> None:
-    ready = threading.Barrier(2, timeout=30)
+    ready = threading.Barrier(2, timeout=120)
     kinds: list[str] = []
 
     def one(name: str) -> ToolResult:
