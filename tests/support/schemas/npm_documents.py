@@ -1,5 +1,6 @@
 """OpenAPI documents that npm packages ship. They are installed into the cache folder once."""
 
+import fcntl
 import os
 import subprocess
 from pathlib import Path
@@ -15,18 +16,25 @@ _CACHE: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 def npm_documents() -> Path:
-    """Return the folder with the packages."""
+    """Return the folder with the packages. Of several processes that need them first, one installs them."""
     folder = _CACHE / "toolc-test" / "openapi-documents-2"
-    if not folder.exists():
-        new = folder.with_name(f"{folder.name}.{os.getpid()}")
-        command = ["npm", "install", "--prefix", str(new), "--no-audit", "--no-fund", "--ignore-scripts"]
-        subprocess.run([*command, *PACKAGES], check=True, capture_output=True, timeout=250)
-        document = github_document(new / "node_modules")
-        for path in document.parent.iterdir():
-            if path != document:  # 370 MB of other versions
-                path.unlink()
-        new.rename(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            _install(folder)
     return folder / "node_modules"
+
+
+def _install(folder: Path) -> None:
+    new = folder.with_name(f"{folder.name}.{os.getpid()}")
+    command = ["npm", "install", "--prefix", str(new), "--no-audit", "--no-fund", "--ignore-scripts"]
+    subprocess.run([*command, *PACKAGES], check=True, capture_output=True, timeout=250)
+    document = github_document(new / "node_modules")
+    for path in document.parent.iterdir():
+        if path != document:  # 370 MB of other versions
+            path.unlink()
+    new.rename(folder)
 
 
 def github_document(packages: Path) -> Path:

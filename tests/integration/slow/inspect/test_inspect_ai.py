@@ -48,6 +48,12 @@ async def sandbox_env(request: pytest.FixtureRequest, engine: str) -> AsyncItera
     await ToolcSandbox.sample_cleanup("check", config, environments, interrupted=False)
 
 
+async def test_exec_timeout(sandbox_env: SandboxEnvironment) -> None:
+    """In place of Inspect's check, whose command may end before a busy machine sees its limit."""
+    with pytest.raises(TimeoutError):
+        await sandbox_env.exec(["sleep", "250"], timeout=2)
+
+
 @solver
 def counting() -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
