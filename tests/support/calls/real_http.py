@@ -58,7 +58,7 @@ def toolc(folder: Path, *arguments: str) -> str:
     """Run a command beside the server, and return its output."""
     command = [sys.executable, "-m", "toolc", *arguments]
     return subprocess.run(
-        command, check=True, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=60
+        command, check=True, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=240
     ).stdout
 
 
