@@ -210,7 +210,7 @@ class Journal:
         file.seek(0, os.SEEK_END)
         file.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
         file.flush()
-        os.fdatasync(file.fileno())
+        os.fsync(file.fileno())
 
     def _has_ended(self, record: Record) -> None:
         self._set(record.line, "ended")

@@ -8,7 +8,7 @@ server's definition of the tool must equal the reviewed one.
 from __future__ import annotations
 
 import json
-import os
+import socket
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, nullcontext, suppress
@@ -54,7 +54,7 @@ _CRASHES: Final = (MCPError, ValidationError, ServerError, RuntimeError, Cancell
 class McpServer:
     """The calls of one MCP server, in a sandbox or at a URL.
 
-    ``connection`` carries the messages. The descriptor ``wake`` is readable after an answer, a report or a question.
+    ``connection`` carries the messages. ``wake`` is readable after ``notify``, which may be called after ``close``.
     ``limit_bytes`` is the maximum size of an answer.
     """
 
@@ -69,8 +69,8 @@ class McpServer:
         else:
             self._connect = partial(HttpConnection, plan, egress)
         with self._cleanup:
-            self.wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-            self._cleanup.callback(os.close, self.wake)
+            self.wake, self._sender = map(self._cleanup.enter_context, socket.socketpair())
+            self._sender.settimeout(0)
             self._open()
             self._cleanup.callback(self._disconnect)
             self._cleanup = self._cleanup.pop_all()
@@ -111,6 +111,11 @@ class McpServer:
     def details(self) -> JsonObject:
         """Return the ``details`` of the sandbox. ``session.call`` counts from 1 for each new server."""
         return self.connection.details | {"session": {"call": self.calls}}
+
+    def notify(self) -> None:
+        """Wake the caller's thread, because of an answer, a report or a question. Any thread may call this."""
+        with suppress(OSError):  # it is closed, or so full that it is readable
+            self._sender.send(b"\0")
 
     def close(self) -> None:
         """Stop the server and close its sandbox."""
@@ -187,11 +192,11 @@ class _Waiting:
 
     def _add(self, report: Callable[[], None]) -> None:
         self._reports.put(report)
-        _notify(self._server.wake)
+        self._server.notify()
 
     def result(self, future: Future[T]) -> T:
         """Return the result of ``future``. Raises ``EndedError``, ``AnsweredError`` or ``InfrastructureError``."""
-        future.add_done_callback(lambda _: _notify(self._server.wake))
+        future.add_done_callback(lambda _: self._server.notify())
         try:
             self._wait(future)
         except InterruptedWaitError as error:
@@ -220,8 +225,8 @@ class _Waiting:
     def _wait(self, future: Future[T]) -> None:
         with nullcontext(self._call.cancellation) if self._call.cancellation else Cancellation() as cancellation:
             while not future.done():
-                if Deadline(cancellation, self._ends).wait(self._server.wake, POLLIN):
-                    os.eventfd_read(self._server.wake)
+                if Deadline(cancellation, self._ends).wait(self._server.wake.fileno(), POLLIN):
+                    self._server.wake.recv(4096)
                 self._report()
         self._report()
 
@@ -248,8 +253,3 @@ class _Waiting:
             return failure
         reason = printable(shorten(f"{type(error).__name__}: {error}", 300))
         return EndedError(self.measured(end or Outcome(ending="broken", reason=reason)))
-
-
-def _notify(descriptor: int) -> None:
-    with suppress(OSError):  # the server was closed
-        os.eventfd_write(descriptor, 1)

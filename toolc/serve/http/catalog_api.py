@@ -48,7 +48,7 @@ class CatalogApi:
 
     async def _entry(self, request: Request) -> Response:
         executor, name = user_of(request).client.executor, request.path_params["name"]
-        entry = await to_thread.run_sync(lambda: self._catalog(executor).entry(name))
+        entry = await to_thread.run_sync(lambda: self._catalog(executor).entry(self._tokens, name))
         if entry["lock"] == "changed":
             async with self._comparing:
                 changes = await to_thread.run_sync(self._lock_changes, self._host.generation)

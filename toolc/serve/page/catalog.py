@@ -34,11 +34,16 @@ class TokenEstimates:
 
     def of(self, tool: RegisteredTool, provider: str) -> int:
         """Return the tokens that the definition of a tool adds to a request."""
-        key = tool.surface_digest, provider
-        if key not in self._known:
-            definition = load_provider(provider).lower([tool.spec]).definitions[0]
-            self._known[key] = estimate_tokens(canonical(definition).decode())
-        return self._known[key]
+        if (tool.surface_digest, provider) not in self._known:
+            self.definition(tool, provider)
+        return self._known[tool.surface_digest, provider]
+
+    def definition(self, tool: RegisteredTool, provider: str) -> JsonObject:
+        """Return the definition for a provider, its losses, and the tokens that it adds to a request."""
+        lowering = load_provider(provider).lower([tool.spec])
+        definition = lowering.definitions[0]
+        tokens = self._known[tool.surface_digest, provider] = estimate_tokens(canonical(definition).decode())
+        return {"definition": definition, "losses": [*map(_loss, lowering.losses)], "tokens": tokens}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +74,7 @@ class Catalog:
             "has_results": self.results is not None,
         }
 
-    def entry(self, name: str) -> JsonObject:
+    def entry(self, tokens: TokenEstimates, name: str) -> JsonObject:
         """Return the details of the tool with this name or alias. Raises ``UsageError``."""
         tool = next((each for each in self.tools if name in (each.spec.name, *each.spec.aliases)), None)
         if tool is None:
@@ -86,7 +91,7 @@ class Catalog:
             "sandbox": stored["sandbox"],
             "programs": programs,
             "permissions": permissions_of(spec, self.others).to_json(),
-            "providers": {each: _definition(tool, each) for each in PROVIDER_NAMES},
+            "providers": {each: tokens.definition(tool, each) for each in PROVIDER_NAMES},
             "tests": stored["tests"],
             "results": [*(self.results or {}).get(spec.name, ())],
             "digests": _digests(tool),
@@ -146,13 +151,5 @@ def _values(granted: Permissions, part: str) -> list[JsonValue]:
     return [format_permissions(each.value) for each in granted.displayed(part)]
 
 
-def _definition(tool: RegisteredTool, provider: str) -> JsonObject:
-    """Return the definition for a provider, its losses, and the text that a model reads before calls."""
-    lowering = load_provider(provider).lower([tool.spec])
-    definition = lowering.definitions[0]
-    losses: list[JsonValue] = [*map(_loss, lowering.losses)]
-    return {"definition": definition, "losses": losses, "tokens": estimate_tokens(canonical(definition).decode())}
-
-
-def _loss(loss: Loss) -> JsonObject:
+def _loss(loss: Loss) -> JsonValue:
     return {"pointer": loss.pointer, "action": loss.action, "message": loss.message, "sdk": loss.sdk}

@@ -54,11 +54,12 @@ def catalog_file(catalog: Catalog, lock_changes: Sequence[JsonValue]) -> str:
 def _answers(catalog: Catalog, lock_changes: Sequence[JsonValue]) -> JsonObject:
     """Return the API's answers to the requests of the page, by the names that ``get`` in ``api.js`` uses."""
     tokens = TokenEstimates()
-    answers: JsonObject = {f"catalog?{each}": catalog.to_json(tokens, each) for each in PROVIDER_NAMES}
-    for tool in catalog.tools:
-        name = tool.spec.name
-        answers[f"catalog/{name}"] = catalog.entry(name) | {"lock_changes": changes_of(name, lock_changes)}
-    return answers
+    entries: JsonObject = {
+        f"catalog/{name}": catalog.entry(tokens, name) | {"lock_changes": changes_of(name, lock_changes)}
+        for name in [tool.spec.name for tool in catalog.tools]
+    }
+    # The entries have estimated the tokens.
+    return entries | {f"catalog?{each}": catalog.to_json(tokens, each) for each in PROVIDER_NAMES}
 
 
 def bundled(files: Mapping[str, str]) -> str:

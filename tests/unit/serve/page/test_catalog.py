@@ -53,7 +53,7 @@ def test_each_tool_is_listed_with_its_permissions_marks_and_toolsets() -> None:
 def test_tokens_are_those_of_the_provider() -> None:
     shown = catalog(registry(READ))
     counted = {name: listed(shown, name)["read"]["tokens"] for name in PROVIDER_NAMES}
-    entry = cast("Any", shown.entry("read"))
+    entry = cast("Any", shown.entry(TokenEstimates(), "read"))
     assert counted == {name: entry["providers"][name]["tokens"] for name in PROVIDER_NAMES}
     assert len(set(counted.values())) > 1
 
@@ -73,12 +73,12 @@ def test_results_of_another_version_of_the_tool_are_outdated() -> None:
     other: JsonObject = {"number": 2, "outcome": "failed", "digests": digests | {"effect": "sha256:other"}}
     shown = catalog(registry(READ), results={"read": [result, other]})
     assert listed(shown)["read"]["outcomes"] == ["passed", "outdated", "unknown"]
-    entry = cast("Any", shown.entry("read"))
+    entry = cast("Any", shown.entry(TokenEstimates(), "read"))
     assert (entry["results"], entry["digests"]) == ([result, other], digests)
 
 
 def test_an_entry_has_the_definition_of_each_provider_with_its_losses() -> None:
-    shown = cast("Any", catalog(registry(READ)).entry("read"))
+    shown = cast("Any", catalog(registry(READ)).entry(TokenEstimates(), "read"))
     assert [*shown["providers"]] == [*PROVIDER_NAMES]
     gemini = shown["providers"]["gemini"]
     assert gemini["definition"]["name"] == "read"
@@ -89,6 +89,16 @@ def test_an_entry_has_the_definition_of_each_provider_with_its_losses() -> None:
 
 def test_an_alias_leads_to_its_tool_and_another_name_to_none() -> None:
     shown = catalog(registry(replace(READ, aliases=("cat",))))
-    assert cast("Any", shown.entry("cat"))["name"] == "read"
+    assert cast("Any", shown.entry(TokenEstimates(), "cat"))["name"] == "read"
     with pytest.raises(UsageError, match="there is no tool 'missing'"):
-        shown.entry("missing")
+        shown.entry(TokenEstimates(), "missing")
+
+
+def test_a_definition_is_lowered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens, shown = TokenEstimates(), catalog(registry(READ))
+    entry = cast("Any", shown.entry(tokens, "read"))
+    monkeypatch.setattr("toolc.serve.page.catalog.load_provider", None)
+    assert (
+        cast("Any", shown.to_json(tokens, "anthropic"))["tools"][0]["tokens"]
+        == entry["providers"]["anthropic"]["tokens"]
+    )
