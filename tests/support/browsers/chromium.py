@@ -17,7 +17,7 @@ THEMES: Final = ("light", "dark")
 NODE_MODULES: Final = os.environ.get("TOOLC_NODE_MODULES", "")
 HAS_BROWSER: Final = bool(shutil.which("chromium") and shutil.which("chromedriver"))
 
-PATIENCE: Final = 240
+MAX_SECONDS: Final = 240
 """How long a test waits for what comes, in seconds. A busy machine needs minutes for what takes seconds elsewhere."""
 
 KEYS: Final = {
@@ -58,7 +58,7 @@ class Browser:
         """Return the first element that matches, when there is one."""
         from selenium.webdriver.support.wait import WebDriverWait
 
-        found: Any = WebDriverWait(self.driver, PATIENCE).until(lambda _: self.all(selector) or None, selector)
+        found: Any = WebDriverWait(self.driver, MAX_SECONDS).until(lambda _: self.all(selector) or None, selector)
         return found[0]
 
     def all(self, selector: str) -> list[Any]:
@@ -105,7 +105,7 @@ class Browser:
         """Return the only file in a folder of downloads, when it is complete."""
         from selenium.webdriver.support.wait import WebDriverWait
 
-        found: list[Path] = WebDriverWait(self.driver, PATIENCE).until(
+        found: list[Path] = WebDriverWait(self.driver, MAX_SECONDS).until(
             lambda _: [each for each in folder.glob("[!.]*") if each.suffix != ".crdownload" and each.stat().st_size]
         )
         (file,) = found
@@ -138,7 +138,7 @@ def browser() -> Iterator[Browser]:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
-    driver.set_script_timeout(PATIENCE)
+    driver.set_script_timeout(MAX_SECONDS)
     try:
         yield Browser(driver)
     finally:
