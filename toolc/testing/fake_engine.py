@@ -313,10 +313,10 @@ class _Guest:
             yield from reader.feed(data)
 
     def _receive(self, size: int) -> bytes:
-        data = self._wire.recv(size, socket.MSG_WAITALL)
-        if len(data) < size:
+        data = self._wire.recv(size)  # MSG_WAITALL would return less after a signal, such as SIGCONT
+        if not data:
             raise _HostGoneError
-        return data
+        return data if len(data) == size else data + self._receive(size - len(data))
 
 
 class _HostGoneError(Exception):

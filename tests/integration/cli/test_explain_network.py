@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -50,11 +51,11 @@ def run(folder: Path, engine: str, *options: str, target: str = "fetch.yaml") ->
 
 
 @pytest.fixture
-def port() -> int:
-    """Return a port without a listener."""
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        found: int = closed.getsockname()[1]
-    return found
+def port() -> Iterator[int]:
+    """Yield a port without a listener, which no other program can use."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
 
 
 @pytest.mark.parametrize("engine", engines())

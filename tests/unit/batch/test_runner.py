@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -126,11 +125,11 @@ def test_a_call_is_in_the_journal_before_it_starts(batch: Batch) -> None:
 
 
 def test_at_most_as_many_calls_are_recorded_ahead_as_run(batch: Batch) -> None:
-    seen = list[int]()
+    seen, both = list[int](), threading.Barrier(2)
 
     def hold(plan: Plan) -> Outcome:
         seen.append(len(batch.started))
-        time.sleep(0.1)  # until the others start
+        both.wait(60)
         return say(plan)
 
     batch.words(*"abcdefgh")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from namespace_sandbox import NamespaceSandbox
+from real_guest import stopped
 
 from toolc.model.events import Stream
 from toolc.model.json_schema import JsonObject
@@ -67,11 +68,12 @@ class Session:
             Plan(profile=Profile(), invocation=Exec(argv=argv), call_id="c", env=(PATH, *env), stdin=stdin)
         )
 
-    def late(self, script: str) -> Outcome:
-        """Return the outcome of a script that does not end in time."""
+    def last(self, script: str, timeout_ms: int = 100_000) -> Outcome:
+        """Return the outcome of a script that ends the session. The next call starts another one."""
         plan = Plan(profile=Profile(), invocation=Exec(argv=("/bin/sh", "-c", script)), call_id="c", env=(PATH,))
         with pytest.raises(EndedError) as raised:
-            self.call(plan, timeout_ms=1000)
+            self.call(plan, timeout_ms)
+        self.close()
         return raised.value.outcome
 
     def sh(self, script: str, stdin: bytes = b"") -> Outcome:
@@ -92,6 +94,7 @@ class Session:
     def close(self) -> None:
         if self._server is not None:
             self._server.close()
+            self._server = None
 
 
 @pytest.fixture
@@ -198,13 +201,16 @@ def test_a_killed_program_does_not_end_the_session(session: Session) -> None:
 
 
 def test_a_late_program_ends_the_session_with_its_output_so_far(session: Session) -> None:
-    session.sh("true")
-    outcome = session.late("echo begun; echo so >&2; sleep 1000")
+    def late(timeout_ms: int) -> Outcome:
+        session.sh("true")
+        return session.last("echo so >&2; echo begun; sleep 1000", timeout_ms)
+
+    outcome = stopped(late)
     assert (outcome.ending, outcome.stdout.text(), outcome.stderr.text()) == ("timed_out", "begun\n", "so\n")
 
 
 def test_a_program_that_kills_all_processes_ends_the_session(session: Session) -> None:
-    outcome = session.late("echo begun; sleep 0.2; kill -9 -1")
+    outcome = session.last("echo begun; sleep 0.2; kill -9 -1")
     assert (outcome.ending, outcome.status, outcome.stdout.text()) == ("signaled", 9, "begun\n")
 
 

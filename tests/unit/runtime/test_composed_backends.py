@@ -40,15 +40,22 @@ class SlowImport(MetaPathFinder):
         return None
 
 
-@pytest.fixture
-def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowImport]:
+@contextmanager
+def slow_import() -> Iterator[SlowImport]:
     finder = SlowImport()
-    monkeypatch.delitem(sys.modules, MODULE, raising=False)
-    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
-    yield finder
-    finder.released.set()
-    while any(thread.name == "toolc import" for thread in threading.enumerate()):
-        time.sleep(0.01)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(sys.modules, MODULE, raising=False)
+        patch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+        yield finder
+        finder.released.set()
+        while any(thread.name == "toolc import" for thread in threading.enumerate()):
+            time.sleep(0.01)
+
+
+@pytest.fixture
+def slow() -> Iterator[SlowImport]:
+    with slow_import() as finder:
+        yield finder
 
 
 @contextmanager
@@ -67,14 +74,17 @@ def released_after(slow: SlowImport, seconds: float) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("tool", ["helper", "outer"])
-def test_the_import_does_not_count_towards_the_time_limit_of_the_call(
-    tool: str, slow: SlowImport, tmp_path: Path
-) -> None:
-    with ScriptedModel(speech=OpenAISpeech(), script=[OpenAISpeech().text("Because.")]) as model:
-        registry = registry_of(tmp_path, agent_tool(model), SAY, COMPOSITE | {"sandbox": {"limits": {"timeout": "1s"}}})
-        with executor_of(registry) as executor, released_after(slow, 1.2):
-            result = executor.run(tool, {"question": "why?"} if tool == "helper" else {})
-    assert "Because." in result.text, result
+def test_the_import_does_not_count_towards_the_time_limit_of_the_call(tool: str, tmp_path: Path) -> None:
+    texts: list[str] = []
+    for seconds in (1, 10, 40):  # a machine that stalls may take longer for the rest of the call
+        limited = COMPOSITE | {"sandbox": {"limits": {"timeout": f"{seconds}s"}}}
+        with slow_import() as slow, ScriptedModel(script=[OpenAISpeech().text("Because.")]) as model:
+            registry = registry_of(tmp_path, agent_tool(model), SAY, limited)
+            with executor_of(registry, timeout=seconds) as executor, released_after(slow, 1.2 * seconds):
+                texts.append(executor.run(tool, {"question": "why?"} if tool == "helper" else {}).text)
+        if "Because." in texts[-1]:
+            break
+    assert "Because." in texts[-1], texts
 
 
 def test_a_batch_ends_at_its_deadline_while_the_import_continues(slow: SlowImport, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -141,10 +142,12 @@ def test_a_collector_receives_the_same_metrics_at_the_end_of_a_process() -> None
 
 
 def test_metrics_have_an_address_of_their_own_on_loopback() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    meter = prometheus_meter(str(port))
-    assert meter
+    meter, port = None, 0
+    while meter is None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        with suppress(UsageError):  # another program may take the port
+            meter = prometheus_meter(str(port))
     recorded(meter)
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as response:
         assert b"toolc_running_calls" in response.read()

@@ -36,7 +36,7 @@ def test_modules_without_a_trace_are_shared() -> None:
 @pytest.mark.parametrize(
     ("before", "reason"),
     [
-        ("import threading, time; threading.Thread(target=time.sleep, args=(9,), daemon=True).start()", "threads"),
+        ("import threading, time; threading.Thread(target=time.sleep, args=(99,), daemon=True).start()", "threads"),
         ("kept = open('/etc/hostname')", "keep /etc/hostname open"),
         ("import mmap; kept = mmap.mmap(-1, 4096)", "shared memory"),
         ("import subprocess; kept = subprocess.Popen(['sleep', '1'])", "started processes"),

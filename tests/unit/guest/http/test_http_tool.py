@@ -21,7 +21,7 @@ def called(answers: list[Response], **more: object) -> tuple[dict[str, Any], lis
     left = [*answers]
     requests = FakeRequests(lambda _: left.pop(0) if len(left) > 1 else left[0])
     http = job(**more)
-    return json.loads(run_call(http, Exchange(http, requests, time.monotonic() + 10, lambda _: None))), requests.sent
+    return json.loads(run_call(http, Exchange(http, requests, time.monotonic() + 80, lambda _: None))), requests.sent
 
 
 def error(*answers: Response, **more: object) -> tuple[object, object]:

@@ -91,12 +91,13 @@ def test_an_empty_list_denies_everything() -> None:
 
 
 def test_an_unreachable_server_is_a_network_failure() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    with ScriptedGuest(f"127.0.0.1:{port}") as guest:
-        stream = guest.open("127.0.0.1", port)
-        assert guest.closed(stream) == {"reason": f"127.0.0.1, port {port}: connection refused", "kind": "network"}
-        assert guest.attempts[0].allowed
+    with socket.socket() as bound:  # no other program can listen on its port
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+        with ScriptedGuest(f"127.0.0.1:{port}") as guest:
+            stream = guest.open("127.0.0.1", port)
+            assert guest.closed(stream) == {"reason": f"127.0.0.1, port {port}: connection refused", "kind": "network"}
+            assert guest.attempts[0].allowed
 
 
 def test_a_failed_lookup_mentions_the_proxy_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -220,15 +220,18 @@ def test_time_in_the_queue_counts_towards_the_call(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_late_call_ends_the_session(tmp_path: Path) -> None:
-    notes = Notes()
-    with executor(tmp_path, notes) as made:
-        (late,) = made.run_batch([ToolCall(name="add", arguments={"how": "wait"})], timeout=0.2)
-        notes.hold.set()
-        assert error_kind(late) == "timeout"
-        # The plugin of the ended session shares its notes with the next one's: let it leave.
-        with notes.busy:
-            pass
-        assert made.run("add", {}).details["session"] == {"call": 1}
+    for seconds in (0.2, 5, 30):  # a machine that stalls may leave no time to begin
+        before, notes = living(), Notes()
+        with executor(tmp_path, notes) as made:
+            (late,) = made.run_batch([ToolCall(name="add", arguments={"how": "wait"})], timeout=seconds)
+            notes.hold.set()
+            assert error_kind(late) == "timeout"
+            if notes.began.is_set():
+                # The plugin of the ended session shares its notes with the next one's: let it leave.
+                assert_ends(living() - before)
+                assert made.run("add", {}).details["session"] == {"call": 1}
+                return
+    pytest.fail("no call began")
 
 
 def test_an_idle_session_ends(tmp_path: Path) -> None:
