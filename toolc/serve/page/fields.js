@@ -19,7 +19,7 @@
  */
 
 import { announce, append, button, element, icon } from "./elements.js";
-import { alternatives, applied, boundsOf, choiceFor, entryOf, holds, isObject, itemOf, nameOf, requiredOf, resolved, same, startOf, typeOf } from "./schemas.js";
+import { alternatives, applied, boundsOf, choiceFor, entryOf, holds, isObject, itemOf, namesOf, requiredOf, resolved, same, startOf, typeOf } from "./schemas.js";
 
 /** How deep fields are nested. What is deeper is written as JSON. */
 const MAX_DEPTH = 12;
@@ -154,7 +154,7 @@ function shown(value) {
   return typeof value === "string" && value !== "" ? value : JSON.stringify(value);
 }
 
-/** Kinds of `input` for formats, of those that write a value as JSON Schema does. */
+/** Kinds of `input` for formats, of those that write a value as JSON Schema does. Text of other formats may have lines. */
 const INPUTS = new Map([["date", "date"], ["email", "email"], ["uri", "url"]]);
 
 /**
@@ -164,9 +164,9 @@ const INPUTS = new Map([["date", "date"], ["email", "email"], ["uri", "url"]]);
  */
 function textField(schema, value, place) {
   const attributes = { placeholder: example(schema), spellcheck: "false", autocomplete: "off" };
-  const isLine = typeof schema.format === "string" && !/[\r\n]/.test(String(value ?? ""));
-  const control = isLine
-    ? element("input", { type: INPUTS.get(schema.format) ?? "text", ...attributes })
+  const type = /[\r\n]/.test(String(value ?? "")) ? undefined : INPUTS.get(schema.format);
+  const control = type
+    ? element("input", { type, ...attributes })
     : element("textarea", { rows: 1, ...attributes });
   control.value = String(value ?? "");
   if (control.value !== String(value ?? "")) {
@@ -389,7 +389,7 @@ export function focusFirst(content) {
  */
 function choiceField(schema, choices, value, place) {
   const control = element("select", { "aria-label": `Form of ${place.name}` });
-  append(control, choices.map((each, index) => element("option", { value: index }, nameOf(each, index))));
+  append(control, namesOf(choices, place.root).map((each, index) => element("option", { value: index }, each)));
   control.value = String(value === undefined ? 0 : choiceFor(choices, value, place.root));
   const content = element("div", { class: "chosen" });
   const inner = { ...place, depth: place.depth + 1 };

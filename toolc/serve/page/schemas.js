@@ -162,12 +162,22 @@ export function typeOf(schema) {
 }
 
 /**
- * Return a name for an alternative.
+ * Return a name for each alternative. Those that would have the same name get a number.
  *
+ * @param {Schema[]} choices
+ * @param {Schema} root
+ */
+export function namesOf(choices, root) {
+  const names = choices.map((each, index) => nameOf(each, index, root));
+  return names.map((each, index) => (names.filter((other) => other === each).length > 1 ? `${each} (${index + 1})` : each));
+}
+
+/**
  * @param {Schema} schema
  * @param {number} index
+ * @param {Schema} root
  */
-export function nameOf(schema, index) {
+function nameOf(schema, index, root) {
   if (typeof schema.title === "string" && schema.title) {
     return schema.title;
   }
@@ -178,9 +188,11 @@ export function nameOf(schema, index) {
   if (marks.length) {
     return marks.map(([key, each]) => `${key}: ${shown(/** @type {any} */ (each).const)}`).join(", ");
   }
-  const keys = Object.keys(schema.properties ?? {});
+  // Alternatives often differ only in what they require.
+  const keys = [...new Set([...requiredOf(schema), ...Object.keys(schema.properties ?? {})])];
   const type = typeOf(schema) || `form ${index + 1}`;
-  return keys.length ? `${type} with ${keys.slice(0, 3).join(", ")}` : type + (schema.format ? ` (${schema.format})` : "");
+  const items = type === "array" ? typeOf(resolved(itemOf(schema, 0), root)) : "";
+  return keys.length ? `${type} with ${keys.slice(0, 3).join(", ")}` : type + (items && ` of ${items}`) + (schema.format ? ` (${schema.format})` : "");
 }
 
 /** @param {unknown} value */

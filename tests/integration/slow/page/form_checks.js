@@ -4,7 +4,7 @@
 import { Form, located } from "./form.js";
 import { commandLine, curlRequest, pythonProgram, specTest } from "./requests.js";
 
-const { schemas, requests, problems, conditions, alike } = JSON.parse(document.getElementById("cases").textContent);
+const { schemas, requests, problems, conditions, alike, lines } = JSON.parse(document.getElementById("cases").textContent);
 const place = document.getElementById("place");
 
 /** Keys of objects may change their order. */
@@ -31,12 +31,14 @@ function checked({ name, schema, values }) {
   JSON.parse(form.text());
   const controls = [...place.querySelectorAll("input, select, textarea")];
   const unnamed = controls.filter((each) => !each.labels?.length && !each.getAttribute("aria-label"));
+  const same = [...place.querySelectorAll("select")].filter(({ options }) => (
+    new Set([...options].map((each) => each.textContent)).size < options.length));
   const active = [...place.querySelectorAll("script, img, iframe, object, style, link, a[href^='javascript']")];
   const changed = values.map((value) => {
     form.write(value);
     return [sorted(value), sorted(JSON.parse(form.text()))];
   }).filter(([before, after]) => before !== after);
-  return { name, unnamed: unnamed.length, active: active.length, changed, fields: controls.length };
+  return { name, same: same.length, unnamed: unnamed.length, active: active.length, changed, fields: controls.length };
 }
 
 function safely(action, each) {
@@ -75,9 +77,19 @@ function shownFields(schema) {
   });
 }
 
+/** Type a text into the only field, and return the arguments. */
+function typed({ schema, text }) {
+  const form = new Form(schema);
+  const control = form.element.querySelector("input, textarea");
+  control.value = text;
+  control.dispatchEvent(new Event("input"));
+  return form.read();
+}
+
 const results = {
   conditions: conditions.map(shownFields),
   alike: shownFields(alike),
+  lines: typed(lines),
   schemas: schemas.map((each) => safely(checked, each)),
   texts: requests.map((each) => safely(texts, each)),
   problems: problems.map((each) => safely(shownProblems, each)),

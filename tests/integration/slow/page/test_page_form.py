@@ -76,6 +76,7 @@ def schemas() -> list[dict[str, Any]]:
         *({"name": each["description"], "schema": each["schema"], "values": [test["data"] for test in each["tests"]]}
           for each in suite),
         {"name": "hostile", "schema": HOSTILE_SCHEMA, "values": [{HOSTILE: HOSTILE, "list": [HOSTILE], "x": HOSTILE}]},
+        {"name": "alternatives", "schema": ALTERNATIVES, "values": [{"a": "1"}, {"b": 1}]},
         {"name": "recursive", "schema": RECURSIVE, "values": [{"child": {"child": {"child": 1}}}]},
     ]  # fmt: skip
 
@@ -93,6 +94,9 @@ CONDITIONS: list[dict[str, Any]] = [
     BY_KIND | {"dependentSchemas": {"kind": NUMBER}},
 ]  # fmt: skip
 ALIKE = {"properties": {"version": {"enum": ["2.1", 2.1]}}, "required": ["version"]}
+LINES = {"schema": {"properties": {"page": {"type": "string", "format": "html"}}, "required": ["page"]}, "text": "a\nb"}
+TEXTS = {"anyOf": [{"type": "string"}, {"type": "string", "pattern": "x"}]}
+ALTERNATIVES = {"properties": {"a": TEXTS, "b": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}
 PROBLEMS = [
     {
         "schema": NESTED,
@@ -136,9 +140,8 @@ def serving(files: dict[str, tuple[str, bytes]]) -> Iterator[str]:
 @cache
 def results() -> dict[str, Any]:
     """Return what ``form_checks.js`` found."""
-    cases = json.dumps(
-        {"schemas": schemas(), "problems": PROBLEMS, "requests": REQUESTS, "conditions": CONDITIONS, "alike": ALIKE}
-    ).replace("<", "\\u003c")
+    values = {"schemas": schemas(), "problems": PROBLEMS, "requests": REQUESTS, "conditions": CONDITIONS}
+    cases = json.dumps({**values, "alike": ALIKE, "lines": LINES}).replace("<", "\\u003c")
     document = (
         f'<!doctype html><body><main id="place"></main><script type="application/json" id="cases">{cases}</script>'
         '<script type="module" src="form_checks.js"></script>'
@@ -187,6 +190,14 @@ def test_fields_appear_when_their_condition_holds_and_the_focus_stays() -> None:
 
 def test_values_that_look_alike_differ_in_the_list() -> None:
     assert [text for text, *_ in results()["alike"]] == ["Choose…", '"2.1"', "2.1"]
+
+
+def test_no_two_alternatives_have_one_name() -> None:
+    assert [each["name"] for each in results()["schemas"] if each["same"]] == []
+
+
+def test_text_of_a_format_keeps_its_lines() -> None:
+    assert results()["lines"] == {"page": "a\nb"}
 
 
 def test_each_problem_is_at_its_field_in_the_words_of_the_model() -> None:
