@@ -24,7 +24,8 @@ def main() -> None:
         writers.calls(count * 3 // 4, threads)
         grown = growth(executor, lambda: writers.calls(count // 4, threads))
         writers.check()
-    is_right = not writers.wrong and writers.written >= count // 2 and writers.left <= max(1, count // 100)
+    # A machine or disk that stalls once makes all calls of that moment errors.
+    is_right = not writers.wrong and writers.written >= count // 2 and writers.left <= max(threads, count // 100)
     details = {"written": writers.written, "left": writers.left, "wrong": writers.wrong[:20]}
     report(grown, right=is_right, calls=count, **details)
 

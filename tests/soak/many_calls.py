@@ -78,9 +78,9 @@ def growth(executor: Executor, work: Callable[[], object]) -> dict[str, dict[str
 
 
 def final_resources() -> dict[str, int]:
-    """Return the used resources after everything is closed and the last threads have ended."""
+    """Return the used resources after everything is closed and the last threads and runtimes have ended."""
     until = time.monotonic() + 60
-    while (found := resources()) and found["threads"] > 1 and time.monotonic() < until:
+    while max((found := resources())["threads"], found["children"]) > 1 and time.monotonic() < until:
         time.sleep(0.02)
     return found
 

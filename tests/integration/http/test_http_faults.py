@@ -198,9 +198,10 @@ def test_a_reset_connection_is_reported(ask: Ask) -> None:
 
 
 def test_an_unreachable_server_is_reported(engine: OciEngine, tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
         port = taken.getsockname()[1]
-    found = failed(call_http(engine, tmp_path, http_spec({"url": f"http://127.0.0.1:{port}/"})))
+        found = failed(call_http(engine, tmp_path, http_spec({"url": f"http://127.0.0.1:{port}/"})))
     assert found == ("network", f"127.0.0.1, port {port}: connection refused")
 
 

@@ -1,13 +1,14 @@
 """A PostgreSQL server of Debian's package, in a temporary folder, as an unprivileged user."""
 
 import os
+import random
 import shutil
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,6 +116,9 @@ def _wait(server: PostgresServer, process: subprocess.Popen[bytes]) -> None:
 
 
 def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+    """Return a free port that no client gets for a connection of its own until the server listens on it."""
+    while True:
+        port = random.randrange(20_000, 30_000)
+        with suppress(OSError), socket.socket() as taken:
+            taken.bind(("127.0.0.1", port))
+            return port

@@ -58,6 +58,7 @@ class ScriptedServer:
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        self._main.join(SECONDS)  # it adds no connection after that
         for connection in self._connections:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
