@@ -17,7 +17,7 @@ from toolc.compiler.project.settings import Settings
 from toolc.model.diagnostics import Diagnostics
 
 COUNT = int(os.environ.get("TOOLC_MUTATIONS", "20"))
-SECONDS = 1.0
+SECONDS = 5.0
 EVERY_CHECK = Settings(select=("TC",))
 
 

@@ -28,7 +28,7 @@ def test_another_thread_may_cancel() -> None:
     with Cancellation() as cancellation:
         thread = threading.Thread(target=cancellation.cancel)
         thread.start()
-        assert select.select([cancellation], [], [], 10)[0]
+        assert select.select([cancellation], [], [], 60)[0]
         thread.join()
 
 

@@ -37,11 +37,12 @@ def test_other_patterns_are_not_slow(pattern: str) -> None:
 
 
 def test_slow_patterns_are_slow_in_re() -> None:
-    start = time.process_time()
-    assert re.search("^(a|ab|b)*$", "ab" * 12 + "!") is None
-    shorter = time.process_time() - start
-    assert re.search("^(a|ab|b)*$", "ab" * 16 + "!") is None
-    assert time.process_time() - start - shorter > 4 * shorter
+    def seconds(pairs: int) -> float:
+        start = time.process_time()
+        assert re.search("^(a|ab|b)*$", "ab" * pairs + "!") is None
+        return time.process_time() - start
+
+    assert seconds(18) > 4 * min(seconds(12) for _ in range(5))  # the least: a garbage collection may come in between
 
 
 def test_a_pattern_that_is_too_large_is_not_slow() -> None:

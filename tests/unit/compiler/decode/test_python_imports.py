@@ -231,7 +231,7 @@ def test_a_syntax_error_is_still_an_error(tmp_path: Path) -> None:
 def test_long_code_is_rewritten_in_linear_time(text: str) -> None:
     start = time.process_time()
     in_older_syntax(text)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 10
 
 
 @pytest.mark.parametrize("field", ["{x}", "a{x:b}", '{f"{x}"}'])

@@ -205,7 +205,8 @@ LATER = frames.encode(frames.DATA, frames.STDOUT, b"and ended\n")
 
 
 @pytest.mark.parametrize("ended", [True, False])
-def test_a_guest_ends_a_call_that_the_host_stops(ended: bool) -> None:
+def test_a_guest_ends_a_call_that_the_host_stops(ended: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(call_loop, "GRACE_SECONDS", 60.0)
     outcome, last = stopped_by_the_host(LATER, exit_frame(ending="timed_out", processes_ended=ended), LATER)
     assert last == frames.encode(frames.STOP)
     assert outcome.processes_ended is ended
