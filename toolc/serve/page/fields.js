@@ -349,7 +349,7 @@ function optionalField(schema, value, place) {
   box.addEventListener("change", () => {
     problem.replaceChildren();
     if (box.checked) {
-      set(startOf(schema, place.root));
+      set(startOf(schema, place.root) ?? undefined); // whoever sets it wants another value than null, the default of many
       focusFirst(content);
     } else {
       field = null;

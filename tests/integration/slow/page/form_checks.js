@@ -4,7 +4,7 @@
 import { Form, located } from "./form.js";
 import { commandLine, curlRequest, pythonProgram, specTest } from "./requests.js";
 
-const { schemas, requests, problems, conditions, alike, lines } = JSON.parse(document.getElementById("cases").textContent);
+const { schemas, requests, problems, conditions, alike, entries } = JSON.parse(document.getElementById("cases").textContent);
 const place = document.getElementById("place");
 
 /** Keys of objects may change their order. */
@@ -77,10 +77,12 @@ function shownFields(schema) {
   });
 }
 
-/** Type a text into the only field, and return the arguments. */
+/** Set the only argument, type a text into its field, and return the arguments. */
 function typed({ schema, text }) {
   const form = new Form(schema);
-  const control = form.element.querySelector("input, textarea");
+  place.replaceChildren(form.element);
+  place.querySelector(".optional > label > input")?.click();
+  const control = place.querySelector("input:not([type=checkbox]), textarea");
   control.value = text;
   control.dispatchEvent(new Event("input"));
   return form.read();
@@ -89,7 +91,7 @@ function typed({ schema, text }) {
 const results = {
   conditions: conditions.map(shownFields),
   alike: shownFields(alike),
-  lines: typed(lines),
+  typed: entries.map((each) => safely(typed, each)),
   schemas: schemas.map((each) => safely(checked, each)),
   texts: requests.map((each) => safely(texts, each)),
   problems: problems.map((each) => safely(shownProblems, each)),

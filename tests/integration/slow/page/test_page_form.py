@@ -94,7 +94,10 @@ CONDITIONS: list[dict[str, Any]] = [
     BY_KIND | {"dependentSchemas": {"kind": NUMBER}},
 ]  # fmt: skip
 ALIKE = {"properties": {"version": {"enum": ["2.1", 2.1]}}, "required": ["version"]}
-LINES = {"schema": {"properties": {"page": {"type": "string", "format": "html"}}, "required": ["page"]}, "text": "a\nb"}
+TYPED = [
+    {"schema": {"properties": {"page": {"type": "string", "format": "html"}}, "required": ["page"]}, "text": "a\nb"},
+    {"schema": {"properties": {"q": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None}}}, "text": "a"},
+]
 TEXTS = {"anyOf": [{"type": "string"}, {"type": "string", "pattern": "x"}]}
 ALTERNATIVES = {"properties": {"a": TEXTS, "b": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}
 PROBLEMS = [
@@ -141,7 +144,7 @@ def serving(files: dict[str, tuple[str, bytes]]) -> Iterator[str]:
 def results() -> dict[str, Any]:
     """Return what ``form_checks.js`` found."""
     values = {"schemas": schemas(), "problems": PROBLEMS, "requests": REQUESTS, "conditions": CONDITIONS}
-    cases = json.dumps({**values, "alike": ALIKE, "lines": LINES}).replace("<", "\\u003c")
+    cases = json.dumps({**values, "alike": ALIKE, "entries": TYPED}).replace("<", "\\u003c")
     document = (
         f'<!doctype html><body><main id="place"></main><script type="application/json" id="cases">{cases}</script>'
         '<script type="module" src="form_checks.js"></script>'
@@ -196,8 +199,8 @@ def test_no_two_alternatives_have_one_name() -> None:
     assert [each["name"] for each in results()["schemas"] if each["same"]] == []
 
 
-def test_text_of_a_format_keeps_its_lines() -> None:
-    assert results()["lines"] == {"page": "a\nb"}
+def test_a_typed_text_is_the_argument_with_its_lines_even_if_the_default_is_null() -> None:
+    assert results()["typed"] == [{"page": "a\nb"}, {"q": "a"}]
 
 
 def test_each_problem_is_at_its_field_in_the_words_of_the_model() -> None:
