@@ -33,6 +33,9 @@ _SECONDS: Final = 600.0
 _WORDS: Final = re.compile(r"(?:^|[-_/])(?:mcp|server|modelcontextprotocol)(?=[-_/]|$)")
 """Matches the parts of a package's name that say only that it is an MCP server."""
 
+_PACKAGE: Final = re.compile(r"(?:@[\w.-]+/)?\w[\w.-]*(?:\[[\w,. -]*\])?(?:(?:==|@)[\w.+!^~-]+)?")
+"""Matches a package of PyPI or npm. From a path or another URL, pip would run the code of the package on this host."""
+
 _SECRET: Final = re.compile(r"\{\{\s*secrets\.(\w+)")
 
 _FOLDER: Final = "/opt/server"
@@ -69,7 +72,7 @@ def with_pip(source: McpSource, package: str) -> McpSource:
     name = package.partition("==")[0]
     options = ["--no-deps", "--only-binary", ":all:", "--quiet", "--disable-pip-version-check"]
     with TemporaryDirectory() as temporary:
-        _run([sys.executable, "-m", "pip", "download", *options, package], Path(temporary))
+        _install([sys.executable, "-m", "pip", "download", *options, package], Path(temporary))
         # The import system reads a wheel as it reads any other archive on its path.
         distribution = next(iter(distributions(path=[*map(str, Path(temporary).glob("*.whl"))])))
         start = _python_start(distribution, re.sub(r"\[.*", "", name))
@@ -102,7 +105,7 @@ def with_npm(source: McpSource, package: str, folder: Path) -> McpSource:
     with TemporaryDirectory() as temporary:
         place = Path(temporary)
         (place / "package.json").write_text('{"name": "server", "private": true}', encoding="utf-8")
-        _run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", package], place)
+        _install(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact", package], place)
         about = json.loads((place / "node_modules" / name / "package.json").read_text(encoding="utf-8"))
         command = _program(about, name)
         _note_newer_node(about, name)
@@ -115,8 +118,7 @@ def with_npm(source: McpSource, package: str, folder: Path) -> McpSource:
             (target / f"packages-{number}.tgz").write_bytes(data)
             lines.append(f"ADD packages-{number}.tgz {_FOLDER}/\n")
         (target / "Dockerfile").write_text("".join(lines), encoding="utf-8")
-    own: JsonObject = {"build": image}
-    return replace(source, command=("node", command, *source.command), sandbox=own | source.sandbox)
+    return replace(source, command=("node", command, *source.command), sandbox={"build": image, **source.sandbox})
 
 
 def with_url(source: McpSource, url: str, headers: JsonObject, auth: str) -> McpSource:
@@ -232,13 +234,18 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
-def _run(argv: Sequence[str], folder: Path) -> None:
+def _install(argv: Sequence[str], folder: Path) -> None:
+    """Run pip or npm, whose last argument is the package."""
+    if not _PACKAGE.fullmatch(argv[-1]):
+        raise UsageError(f"{argv[-1]!r:.80} is not a package of PyPI or npm, such as mcp-server-time==2025.9.25")
     try:
         done = subprocess.run(
             argv, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
         )
     except FileNotFoundError:
         raise UsageError(f"this needs {argv[0]}, which is not installed on this machine") from None
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"{argv[-1]} could not be installed within {_SECONDS:g} seconds") from None
     if done.returncode != 0:
         errors = (line for line in done.stderr.splitlines() if "error" in line.lower())
         reason = next(errors, done.stderr.strip()[-200:])

@@ -54,7 +54,7 @@ def read_record(folder: Path, name: str, kind: str) -> Record | None:
     except (OSError, ValueError, RecursionError):
         raise UsageError(f"{place} cannot be read; restore it from your repository, or delete it") from None
     if not isinstance(value, dict) or value.get("format") != _FORMAT or value.get("kind") != kind:
-        raise UsageError(f"{place} is not the record of an import of this kind; use another --name")
+        raise UsageError(f"{place} is not the record of an import of this kind; import to another folder with --out")
     files, names = map_under(value, "files"), map_under(value, "names")
     return Record(
         kind=kind, source=str(value.get("source")), digest=str(value.get("digest")),

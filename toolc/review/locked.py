@@ -97,11 +97,8 @@ class History(ExitStack):
     def approved(self, tool: LockedTool, part: Part) -> tuple[State, Reviewed] | None:
         """Return the version of a tool with the approved digest of a part, and its state."""
         for state in self.states:
-            if tool.name in state.tools:
-                digests = state.digests(tool.name)
-                digest = digests.surface if part == "surface" else digests.effect
-                if digest == (tool.surface if part == "surface" else tool.effect):
-                    return state, state.tools[tool.name]
+            if tool.name in state.tools and getattr(state.digests(tool.name), part) == getattr(tool, part):
+                return state, state.tools[tool.name]
         return None
 
     def report(self, changes: Sequence[LockChange], *, color: bool) -> str:

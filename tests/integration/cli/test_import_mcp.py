@@ -152,6 +152,7 @@ def test_servers_of_a_client_that_cannot_be_imported_are_listed(folder: Path) ->
         (["--url", "https://a.example", "--pip", "a==1"], "--header and --auth are for --url"),
         (["--npm", "b@1", "--with", "a==1"], "--with adds packages to those of --pip"),
         (["--from", "cursor", "--name", "x"], "--from imports several servers"),
+        (["--from", "cursor", "--npm", "b@1"], "--from imports several servers"),
         (["--from", "no-such-file"], "no-such-file cannot be read"),
     ],
 )

@@ -147,6 +147,26 @@ def test_a_package_that_does_not_exist_is_an_error(wheels: Callable[..., None]) 
         with_pip(McpSource(name="a", sandbox={}), "nowhere==1")
 
 
+@pytest.mark.parametrize(
+    "package", ["{}", "git+https://example.com/a", "file://{}", "a @ file://{}", "--editable", "a>=1"]
+)
+def test_code_of_a_package_from_elsewhere_does_not_run_on_this_host(package: str, tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text("from pathlib import Path\nPath(__file__).with_name('ran').touch()\n")
+    for install in (with_pip, lambda source, name: with_npm(source, name, tmp_path)):
+        with pytest.raises(UsageError, match="is not a package of PyPI or npm"):
+            install(McpSource(name="a", sandbox={}), package.format(tmp_path))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_an_installation_ends_after_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "npm").write_text("#!/bin/sh\nexec sleep 1000\n", encoding="utf-8")
+    (tmp_path / "npm").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr("toolc.cli.mcp_sources._SECONDS", 0.01)
+    with pytest.raises(UsageError, match=r"b@1 could not be installed within 0\.01 seconds"):
+        with_npm(McpSource(name="b", sandbox={}), "b@1", tmp_path)
+
+
 def test_a_missing_pip_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     with pytest.raises(InfrastructureError, match=r"needs pip, which this Python does not have; run: .* -m ensurepip$"):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from toolc.telemetry.audit_log import AuditFiles
     from toolc.telemetry.audit_verify import ChainReport
 
-_AGE: Final = re.compile(r"([0-9]{1,6})([smhd])")
+_AGE: Final = re.compile(r"([0-9]{1,5})([smhd])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 _config = click.option("--config", metavar="FILE", help="A configuration file to use instead of your own.")
@@ -155,6 +155,7 @@ def _time(text: str) -> str:
         return (datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})).isoformat(timespec="microseconds")
     try:
         given = datetime.fromisoformat(text)
-    except ValueError:
+        utc = (given if given.tzinfo else given.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
         raise UsageError(f"--since {text!r:.40} is not a time; write 2h, 7d, 2026-11-29 or 2026-11-29T20:00") from None
-    return (given if given.tzinfo else given.replace(tzinfo=UTC)).astimezone(UTC).isoformat(timespec="microseconds")
+    return utc.isoformat(timespec="microseconds")

@@ -86,8 +86,7 @@ def _report_cluster(address: str, *, as_json: bool) -> None:
             engines = ", ".join(map(_engine_text, node.report.engines)) or "no engine"
             warm = count_noun(waiting.get(node.name, 0), "warm sandbox", "warm sandboxes")
             print(f"{node.name}: {engines}; runs {node.report.slots} calls at a time; {warm}")
-        for line in refused:
-            print(f"{line}")
+        sys.stdout.writelines(f"{line}\n" for line in refused)
         print(f"{count_noun(len(nodes), 'node')}, {slots if nodes else 0} calls at a time")
     if not any(node.report.engines for node in nodes):
         raise click.exceptions.Exit(CANNOT_RUN)

@@ -104,8 +104,8 @@ def _import_all(origin: str, source: McpSource, call: CallOptions, options: Mapp
     from toolc.cli.mcp_sources import package_of, secret_headers, servers_in, with_url
     from toolc.serve.mcp_clients import mcp_clients  # start-up time
 
-    if options["out"] or options["name"]:
-        raise UsageError("--from imports several servers, so --out and --name cannot be used with it")
+    if any(options[each] for each in ("out", "name", "pip", "npm", "url")):
+        raise UsageError("--from imports several servers and does not go with --out, --name, --pip, --npm or --url")
     file = mcp_clients()[origin].file(Path()) if origin in _CLIENTS else Path(origin)
     try:
         text = file.read_text(encoding="utf-8")
@@ -161,9 +161,8 @@ def _write(
     tools = mcp_tools(source, offer.tools, texts(options["only"]), names)
     invalid = remove_invalid_tools(source, tools)
     for tool in tools.values():
-        click.echo(
-            f"  {tool['name']}: {printable(shorten(' '.join(str(tool['description']).split()), _SHOWN))}", err=True
-        )
+        description = shorten(" ".join(str(tool["description"]).split()), _SHOWN)
+        click.echo(f"  {tool['name']}: {printable(description)}", err=True)
     report_findings(place, invalid.findings)
     left_out = [LeftOutPart(each, reason, source.name) for each, reason in invalid.removed.items()]
     report_left_out(left_out)

@@ -79,8 +79,8 @@ def command(  # noqa: PLR0913  one parameter per option
         )
     if pin_base_image and check:
         raise click.UsageError("--pin-base-image changes the lock file and cannot be used with --check")
-    if refresh and not check:
-        raise click.UsageError("--refresh needs --check")
+    if refresh and (format_name == "json" or not check):
+        raise click.UsageError("--refresh needs --check, and cannot be used with --json")
     if builtin is not None:
         refuse_both(paths, builtin)
         if base:

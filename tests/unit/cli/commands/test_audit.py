@@ -91,6 +91,8 @@ def test_an_inserted_line_cannot_control_the_terminal(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["show", "--since", "yesterday"], "--since 'yesterday' is not a time; write 2h, 7d, 2026-11-29"),
+        (["show", "--since", "900000d"], "--since '900000d' is not a time"),
+        (["show", "--since", "0001-01-01T00:00+05:00"], "--since '0001-01-01T00:00+05:00' is not a time"),
         (["show", "--outcome", "bad"], "'bad' is not one of"),
         (["verify", "--checkpoint", "x"], "'x' is not a checkpoint"),
         (["verify", "--checkpoint", f"0:1:{'0' * 32}"], "the key of the audit log is missing"),
