@@ -39,7 +39,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     subprocess.run(["git", "init", "-q", str(folder)], check=True)  # Claude Code reads its settings in repositories
     (folder / "specs" / "say.yaml").write_text(SPEC, encoding="utf-8")
     (folder / ".claude" / "settings.local.json").write_text('{"enableAllProjectMcpServers": true}', encoding="utf-8")
-    for name, value in {"HOME": str(tmp_path / "home"), "GEMINI_CLI_TRUST_WORKSPACE": "true"}.items():
+    for name, value in {
+        "HOME": str(tmp_path / "home"),
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        "MCP_TIMEOUT": "120000",  # milliseconds in which Claude Code waits for a server
+    }.items():
         monkeypatch.setenv(name, value)
     for name in ("XDG_CONFIG_HOME", "CODEX_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -64,7 +68,7 @@ def listed(client: str, *options: str, **environment: str) -> str:
 
 def is_connected(client: str, **environment: str) -> bool:
     """Return whether a client connects. On a busy machine, a server may start later than its timeout of seconds."""
-    return any(" Connected" in listed(client, **environment) for _ in range(4))
+    return any(" Connected" in listed(client, **environment) for _ in range(10))
 
 
 @pytest.mark.parametrize("client", ["claude-code", "gemini-cli"])

@@ -73,6 +73,7 @@ def built(name: str, description: str, schema: JsonObject) -> Definition:
     return found
 
 
+@pytest.mark.timeout(600)  # packages are downloaded
 def test_every_client_accepts_the_definitions_of_public_servers(
     offered: dict[str, list[Definition]], tmp_path: Path
 ) -> None:

@@ -70,7 +70,7 @@ def test_the_wheel_alone_makes_builds_and_runs_a_repo(checkout: Path, tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_two_releases_are_the_same_bytes_and_name_all_packages(checkout: Path) -> None:
     first = run(".ci/release", sys.executable, cwd=checkout)
     for path in checkout.rglob("*"):
