@@ -138,19 +138,20 @@ def mismatches(found: JsonObject, expected: Expected) -> list[str]:
         value = found.get(key)
         if isinstance(value_expected, re.Pattern):
             if not (isinstance(value, str) and value_expected.fullmatch(value)):
-                wrong.append(f"{key}: expected a match of {value_expected.pattern!r}, found {_short(value)}")
+                wrong.append(f"{key}: expected a match of {value_expected.pattern!r}, found {shortened(value)}")
         elif isinstance(value_expected, dict) and isinstance(value, dict):
             # One line per key, because there may be hundreds.
             keys = [each for each in {**value_expected, **value} if value.get(each) != value_expected.get(each)]
             wrong += [
-                f"{key}[{each!r}]: expected {_short(value_expected.get(each))}, found {_short(value.get(each))}"
+                f"{key}[{each!r}]: expected {shortened(value_expected.get(each))}, found {shortened(value.get(each))}"
                 for each in keys
             ]
         elif value != value_expected:
-            wrong.append(f"{key}: expected {_short(value_expected)}, found {_short(value)}")
+            wrong.append(f"{key}: expected {shortened(value_expected)}, found {shortened(value)}")
     return wrong
 
 
-def _short(value: JsonValue) -> str:
+def shortened(value: JsonValue) -> str:
+    """Return a value for a message: its beginning and its end, which has the error of a traceback."""
     text = repr(value)
     return text if len(text) < 2000 else f"{text[:1000]} ... {text[-1000:]}"

@@ -3,13 +3,12 @@
 A module that uses the tests names its chapters of the suite in ``CHAPTERS`` (see ``conftest.py``).
 """
 
-import json
 from collections.abc import Mapping
 from typing import Final, cast
 
 import pytest
 from conformance_batch import run_batch
-from conformance_case import Case, mismatches
+from conformance_case import Case, mismatches, shortened
 from engines.configurations import ALL_CONFIGURATIONS, CONFIGURATIONS, FORKED, NEWER_DOCKER, PODMAN, WARM
 
 from toolc.model.json_schema import JsonObject
@@ -33,7 +32,7 @@ class Outcomes:
         like = ALL_CONFIGURATIONS[configuration].like or configuration
         wrong = mismatches(found[name], {**self._cases[name].expected(like), "survivors": []})
         if wrong:
-            pytest.fail("\n".join([*wrong, f"in: {json.dumps(found[name])[:2000]}"]), pytrace=False)
+            pytest.fail("\n".join([*wrong, f"in: {shortened(found[name])}"]), pytrace=False)
 
     def check_agreement(self, configuration: str, name: str) -> None:
         """Fail if the case has another envelope than in the first reference configuration without a difference."""

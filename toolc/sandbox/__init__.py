@@ -2,7 +2,7 @@
 
 The engines are ``docker`` and ``oci``. Both use ``host`` (this machine: owners, cleanup, cgroups, store), ``images``
 (image archives and layers) and ``python`` (interpreter and packages). A new engine is a package here with ``engine()``
-in its module ``engine``, a name in ``toolc.model.names`` and a row in ``toolc.doctor.components``.
+in its module ``engine``, and a name in ``toolc.model.names``.
 
 - ``common_config``: files in ``/etc`` (hosts), masked paths, options of tmpfs.
 - ``interface``: ``Engine``, ``EngineSandbox``, ``Capabilities``; levels of isolation; limits that are not

@@ -30,7 +30,7 @@ from toolc.model.spec.sandbox import MinIsolation
 from toolc.runtime.pool.pool import Pool
 from toolc.sandbox.docker.api_client import NoDaemonError
 from toolc.sandbox.docker.engine import DockerEngine
-from toolc.sandbox.interface import Engine
+from toolc.sandbox.interface import Engine, PoolEngine
 from toolc.sandbox.oci.engine import OciEngine
 
 USER: Final = 1234
@@ -60,10 +60,18 @@ class Configuration:
         if os.geteuid() != 0:
             return f"{self.name}: these tests need root"
         try:
-            found = self.run(lambda engine: _lacks(engine, self.min_isolation))
+            found = self.run(self._lacks)
         except NoDaemonError as error:
             return f"{self.name}: {error}"
         return f"{self.name}: {found}" if found else None
+
+    def _lacks(self, engine: Engine) -> str | None:
+        if self.pool is not None and not isinstance(engine, PoolEngine):
+            return "the engine starts no sandboxes ahead"
+        found = engine.probe()
+        if not found.available:
+            return f"{found.reason} {found.remedy}"
+        return engine.unsupported_reason(Profile(min_isolation=self.min_isolation))
 
     def run(self, work: Work) -> JsonValue:
         """Call ``work`` with a new engine as this configuration's user, close the engine, and return the result.
@@ -129,13 +137,6 @@ def _with_engine(make: Callable[[], Engine], work: Work) -> JsonValue:
         return work(engine)
     finally:
         engine.close()
-
-
-def _lacks(engine: Engine, min_isolation: MinIsolation) -> str | None:
-    found = engine.probe()
-    if not found.available:
-        return f"{found.reason} {found.remedy}"
-    return engine.unsupported_reason(Profile(min_isolation=min_isolation))
 
 
 CONFIGURATIONS: Final = {

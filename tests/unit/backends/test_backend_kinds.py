@@ -3,15 +3,13 @@
 import pytest
 
 from toolc.backends import BACKEND_KINDS, load_backend
-from toolc.model.spec.code_backends import PluginBackend, PythonBackend, ShellBackend
-from toolc.model.spec.http_backend import HttpBackend
-from toolc.model.spec.mcp_backend import McpBackend
+from toolc.model.spec.declared import keys_of, map_class
+from toolc.model.spec.tool import Backends
 
 
-def test_backend_kinds_match_the_spec_tags() -> None:
-    assert set(BACKEND_KINDS) == {
-        each.tag for each in (HttpBackend, McpBackend, PluginBackend, PythonBackend, ShellBackend)
-    }
+def test_the_tag_of_each_backend_is_its_key_in_a_spec() -> None:
+    declared = {each.name: map_class(each.kind) for each in keys_of(Backends)}
+    assert {name: vars(cls)["tag"] for name, cls in declared.items()} == {name: name for name in Backends.one_of}
 
 
 @pytest.mark.parametrize("kind", BACKEND_KINDS)
