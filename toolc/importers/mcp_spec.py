@@ -50,7 +50,7 @@ def mcp_tools(
     """
     offered = {str(each.get("name")): each for each in definitions}
     if len(offered) < len(definitions):
-        raise UsageError(f"the server {source.name} lists several tools with one name, so none of them can be pinned")
+        raise UsageError(f"the server {source.name} lists several tools with one name; in MCP, each tool needs its own")
     ours = dict(zip(offered, names.of([*offered], [*offered]), strict=True))
     chosen = [name for name in offered if not only or any(fnmatchcase(name, each) for each in only)]
     if not chosen:

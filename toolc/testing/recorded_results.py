@@ -20,7 +20,7 @@ def read_results(path: Path) -> Mapping[str, Sequence[JsonObject]]:
         for each in json.loads(path.read_bytes())["tests"]:
             found.setdefault(each["tool"], []).append(_checked(each))
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {(error.strerror or '').lower()}") from None
+        raise UsageError(f"{path} cannot be read ({error.strerror}); name a file of toolc test --json") from None
     except (ValueError, KeyError, TypeError, RecursionError):
         raise UsageError(
             f"{path} has no results of tests; write it with: toolc test TARGETS --json > {path.name}"

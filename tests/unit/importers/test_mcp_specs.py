@@ -62,7 +62,7 @@ def test_tools_are_chosen_by_their_names_in_the_server(
     [
         ([ADD], ["x"], {}, "the server notes has no such tool; it has add-note"),
         ([ADD], [], {"x": "y"}, "there is no tool 'x' to rename; the tools are: add-note"),
-        ([ADD, ADD], [], {}, "the server notes lists several tools with one name, so none of them can be pinned"),
+        ([ADD, ADD], [], {}, "the server notes lists several tools with one name; in MCP, each tool needs its own"),
     ],
 )
 def test_a_choice_that_does_not_fit_is_an_error(

@@ -62,5 +62,5 @@ def test_other_json_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"results\.json cannot be read: no such file"):
+    with pytest.raises(UsageError, match=r"results\.json cannot be read \(No such file .*; name a file of toolc test"):
         read_results(tmp_path / "results.json")

@@ -109,7 +109,7 @@ def _run(
     _leave_out_invalid(folder, generated)
     _report_left_out(document, generated)
     if not generated.files:
-        raise UsageError(f"no operation of {document.base} can be imported; see toolc import openapi --help for a way")
+        raise UsageError(f"no operation of {document.base} can be imported, for the reasons above")
     source = document.base if urlsplit(document.base).scheme in {"http", "https"} else Path(document.base).name
     new = Record(
         kind="openapi", source=source, digest=digest_of(document.data), options=chosen, names=generated.names,

@@ -20,7 +20,7 @@ from toolc.model.registry_io import parse_registry, registry_bytes
 
 @dataclass(frozen=True, slots=True)
 class SpecRegistry:
-    """The registry that specs would build, None if they have errors, and every finding.
+    """The registry that specs would build (None if they have errors), and all their findings.
 
     ``local`` are the names of the tools that are defined in the specs, without built-in tools.
     """

@@ -114,7 +114,8 @@ def _is_object(node: Mapping) -> bool:
 def _with_object_type(node: Mapping, findings: Findings) -> Mapping:
     """Return ``node`` with ``type: object`` after reporting that it is a full JSON Schema with another type.
 
-    A text or a list cannot be the schema of a parameter ``type``, so a map ``properties`` next to it is the keyword.
+    If ``type`` is a text or a list, it is not a parameter with this name, because that would have a schema. A map
+    ``properties`` next to it is therefore the keyword of JSON Schema.
     """
     entry = node.entry("type")
     if entry is None or isinstance(entry.value, Mapping) or _is_object(node):

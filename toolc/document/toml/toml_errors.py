@@ -1,4 +1,4 @@
-"""Syntax errors of TOML, as a sentence for the message of ``tomli``, its position and a hint."""
+"""Syntax errors of TOML: a sentence that replaces the message of ``tomli``, with its position and a hint."""
 
 from __future__ import annotations
 

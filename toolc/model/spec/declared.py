@@ -147,9 +147,10 @@ def keyword_texts() -> Mapping[str, Text]:
 
 @cache
 def _written(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the texts of all classes of a module, and of its constants under the empty name.
+    """Return the docstring of each class of a module, under ``""``, and the text below each of its fields.
 
-    Python does not keep the texts below fields and constants, so its source is read.
+    The constants of the module are under the empty class name. Python does not keep the texts below fields and
+    constants, so the source is read.
     """
     import ast  # lazy: +9 ms; only schemas, pages and mistakes need texts
     from importlib.resources import files  # lazy: it imports tempfile

@@ -156,7 +156,10 @@ class Redactor:
         return redacted, data[limit:], end - limit
 
     def _redact(self, data: bytes, limit: int, first: int = 0) -> tuple[bytes, int]:
-        """Return ``data`` from ``first`` to ``limit`` without the secrets that begin there, and where the last ends."""
+        """Return ``data`` from ``first`` to ``limit`` with marks in place of the secrets that begin there.
+
+        The second value is the position at which the last of them ends, at least ``limit``.
+        """
         pieces: list[bytes] = []
         at = first
         for start, end, mark in self._found(data):

@@ -85,7 +85,7 @@ class Baseline:
         return () if state is None or not state.is_folder else None
 
     def covers(self, path: bytes) -> bool:
-        """Return whether the state of ``path`` was recorded, even if it did not exist."""
+        """Return whether the state of ``path`` is known: as it was recorded, or that it did not exist."""
         return self.names(path.rpartition(b"/")[0]) is not None
 
 
