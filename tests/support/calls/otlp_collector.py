@@ -20,8 +20,9 @@ class Collector:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of a process that sends to this collector."""
-        return {"OTEL_EXPORTER_OTLP_ENDPOINT": self.url, "OTEL_EXPORTER_OTLP_COMPRESSION": "none"}
+        """The variables of a process that sends to this collector, and waits longer than usual for its responses."""
+        prefix = "OTEL_EXPORTER_OTLP_"
+        return {f"{prefix}ENDPOINT": self.url, f"{prefix}COMPRESSION": "none", f"{prefix}TIMEOUT": "60"}
 
     def spans(self) -> list[Span]:
         """Return the spans that were received."""

@@ -35,7 +35,7 @@ def run_on_terminal(arguments: list[str], setup: str, answers: list[str]) -> tup
         subprocess.Popen([sys.executable, "-c", program], stdin=theirs, stdout=theirs, stderr=theirs) as process,
     ):
         os.close(theirs)
-        deadline = threading.Timer(60, process.kill)
+        deadline = threading.Timer(150, process.kill)
         deadline.start()
         with suppress(OSError):  # Linux reports EIO when the other end of a terminal is closed.
             while piece := screen.read(4096):

@@ -129,7 +129,7 @@ def test_a_collector_receives_the_same_metrics_at_the_end_of_a_process() -> None
     with otlp_collector() as collector:
         path = {"PYTHONPATH": f"{SUPPORT}:{Path(__file__).parent}"}
         environment = {**os.environ, **collector.environment, **path}
-        subprocess.run([sys.executable, "-c", program], check=True, env=environment, timeout=60)
+        subprocess.run([sys.executable, "-c", program], check=True, env=environment, timeout=200)
     metrics = {in_prometheus(each): each for each in collector.metrics()}
     assert metrics.keys() == names()
     connections = {

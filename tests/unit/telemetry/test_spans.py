@@ -48,7 +48,7 @@ def attributes(span: Span) -> dict[str, str]:
 def run(collector: Collector) -> None:
     environment = {**os.environ, **collector.environment, "PYTHONPATH": str(Path(__file__).parents[2] / "support")}
     command = [sys.executable, "-c", PROGRAM, CANARY, f"00-{TRACE}-{PARENT}-01"]
-    subprocess.run(command, check=True, env=environment, timeout=60)
+    subprocess.run(command, check=True, env=environment, timeout=200)
 
 
 def test_a_call_is_a_span_with_its_phases_below_the_span_of_the_caller(collector: Collector) -> None:

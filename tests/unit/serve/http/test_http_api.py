@@ -144,7 +144,7 @@ async def test_an_asynchronous_call_is_followed_by_its_id() -> None:
 async def test_a_call_belongs_to_its_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release = threading.Event()
     monkeypatch.setitem(
-        ANSWERS, "echo", lambda _: release.wait(30) and {"content": [], "structured": None, "details": {}}
+        ANSWERS, "echo", lambda _: release.wait(100) and {"content": [], "structured": None, "details": {}}
     )
     async with served(fake_host()) as client:
         started = await client.post(f"{API}/tools/echo", json={"words": "a"}, headers=ASYNC | ALICE)

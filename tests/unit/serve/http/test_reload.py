@@ -107,7 +107,7 @@ async def test_a_running_call_finishes_with_its_own_tools(monkeypatch: pytest.Mo
 
     def slow(_: JsonObject) -> JsonObject:
         started.set()
-        release.wait(30)
+        release.wait(100)
         return text("old")
 
     monkeypatch.setitem(ANSWERS, "echo", slow)

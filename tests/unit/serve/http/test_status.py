@@ -32,7 +32,7 @@ async def test_a_server_reports_its_clients_and_calls_and_cancels_one(monkeypatc
 
     def slow(_: JsonObject) -> JsonObject:
         started.set()
-        release.wait(30)
+        release.wait(100)
         return {"content": [], "structured": None, "details": {}}
 
     monkeypatch.setitem(ANSWERS, "echo", slow)
