@@ -98,7 +98,7 @@ def _shape(started: StartedCall) -> JsonValue:
 
 
 def _type(value: JsonValue) -> str:
-    return "null" if value is None else _TYPES[type(value)]
+    return "null" if value is None else _TYPES.get(type(value), "not JSON")
 
 
 def _network(details: JsonObject, started: StartedCall, ended: EndedCall, fingerprint: Fingerprint) -> JsonObject:

@@ -112,10 +112,11 @@ class TestLines:
             executor.run("fetch", {"url": CANARY, "retries": 1})
             executor.run("fetch", {CANARY: CANARY, "url": [CANARY]})
             executor.run("fetch", json.dumps({"url": CANARY}))  # type: ignore[arg-type]
+            executor.run("fetch", {"url": (CANARY,)})  # type: ignore[dict-item]
             executor.run("wipe", {"path": "x"}, confirm=lambda _: Deny(CANARY))
         assert settings.folder
         written = "".join(path.read_text() for path in settings.folder.rglob("*.jsonl"))
-        assert written.count("\n") == 5
+        assert written.count("\n") == 6
         assert CANARY not in written
 
     def test_a_host_is_named_unless_it_shares_text_with_an_argument(self, files: AuditFiles) -> None:
