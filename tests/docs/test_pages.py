@@ -151,6 +151,7 @@ def _marks(name: str) -> list[pytest.MarkDecorator]:
     return [*marks, pytest.mark.slow] if examples else []
 
 
+@pytest.mark.timeout(900)  # all examples of a page
 @pytest.mark.parametrize("name", [pytest.param(name, marks=_marks(name)) for name in PAGES])
 def test_examples_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "page"

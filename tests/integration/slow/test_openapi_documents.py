@@ -103,6 +103,7 @@ def test_every_request_of_the_examples_is_as_the_rules_say(examples: list[Path])
     assert empty == [*EMPTY]
 
 
+@pytest.mark.timeout(1200)  # more than 1,000 operations of GitHub
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_request_of_a_public_document_is_as_the_rules_say(name: str, packages: Path) -> None:
     root, generated = imported(packages / name)
