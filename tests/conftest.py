@@ -18,6 +18,8 @@ from toolc.model.errors import NoEngineError
 from toolc.model.names import AUTO
 from toolc.model.plan import Profile
 from toolc.runtime.pool.keeper import KEEPER
+from toolc.runtime.wire import readiness
+from toolc.sandbox.host import mount_helper
 from toolc.sandbox.interface import Engine
 from toolc.sandbox.selection import select
 
@@ -78,6 +80,15 @@ def _own_store() -> Iterator[None]:
         patch.setenv("TOOLC_STORE", folder)
         Path(folder).chmod(0o711)
         share_base(Path(folder))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _time_to_answer() -> Iterator[None]:
+    """Give a waiting sandbox and the mount helper a minute: where a machine stalls, calls would not use them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(readiness, "CONFIRM_SECONDS", 60.0)
+        patch.setattr(mount_helper, "SECONDS", 60.0)
         yield
 
 
