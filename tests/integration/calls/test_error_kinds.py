@@ -13,7 +13,7 @@ from toolc.sandbox.oci.engine import OciEngine
 
 TOOLS = """\
 toolc: 1
-defaults: {sandbox: {limits: {memory: 64MiB, tmp: 1MiB, output: 1KiB, timeout: 20s}}}
+defaults: {sandbox: {limits: {memory: 64MiB, tmp: 1MiB, output: 1KiB, timeout: 100s}}}
 tools:
   - name: shell
     description: Run one line of shell, for tests of toolc itself and for nothing else.

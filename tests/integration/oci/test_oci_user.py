@@ -158,7 +158,7 @@ def groups_with(text: str) -> list[Path]:
 TOOLS = """\
 toolc: 1
 defaults:
-  sandbox: {limits: {memory: 64MiB, pids: 20, tmp: 4MiB, timeout: 20s}}
+  sandbox: {limits: {memory: 64MiB, pids: 20, tmp: 4MiB, timeout: 100s}}
 tools:
   - name: hog
     description: Take more memory than there is, for tests of toolc itself and for nothing else.
