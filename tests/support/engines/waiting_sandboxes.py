@@ -7,8 +7,8 @@ from toolc.runtime.pool.keeper import KEEPER
 from toolc.sandbox.interface import EngineSandbox
 
 
-def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
-    """Wait until the condition holds; fail after ``seconds``."""
+def until(condition: Callable[[], object], seconds: float = 200.0) -> None:
+    """Wait until the condition holds; fail after ``seconds``, which a busy machine does not need."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline

@@ -14,6 +14,7 @@ from cli.command_line import toolc as command
 from docker.api.client import APIClient
 from engines.configurations import available
 from engines.gvisor_daemon import gvisor_socket
+from engines.ray_clusters import add_node, ray_cluster
 from engines.waiting_sandboxes import until
 
 import toolc
@@ -27,9 +28,8 @@ from toolc.sandbox.docker.daemon import connect
 from toolc.sandbox.images.stored import base_tag
 
 ray = pytest.importorskip("ray")
-cluster_utils = pytest.importorskip("ray.cluster_utils")
 
-pytestmark = pytest.mark.integrations
+pytestmark = [pytest.mark.integrations, pytest.mark.timeout(600)]
 
 LATER = "toolc-test/later:1"
 """An image that appears while a call waits for it."""
@@ -49,7 +49,6 @@ tools:
     backend: {{shell: {{argv: [echo, later]}}}}
     sandbox: {{image: {LATER}}}
 """
-NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
 
 
 @pytest.fixture(scope="module")
@@ -59,17 +58,15 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     shutil.copytree(Path(toolc.__file__).parent, other / "toolc")
     (other / "toolc" / "added.py").touch()
     (other / "sitecustomize.py").write_text("import toolc\n")  # before Ray adds the folders of the driver
+    available("docker+gvisor")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_AUTH_MODE", "disabled")
-        available("docker+gvisor")
         patch.setenv("DOCKER_HOST", f"unix://{gvisor_socket()}")
-        cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=NODE)
-        cluster.add_node(**NODE, env_vars={"DOCKER_HOST": "unix:///missing.sock"})
-        cluster.add_node(**NODE, env_vars={"PYTHONPATH": str(other)})
-        ray.init(address=cluster.address, log_to_driver=False)
-        yield cluster
-        ray.shutdown()
-        cluster.shutdown()
+        with ray_cluster() as cluster:
+            add_node(cluster, env_vars={"DOCKER_HOST": "unix:///missing.sock"})
+            add_node(cluster, env_vars={"PYTHONPATH": str(other)})
+            ray.init(address=cluster.address, log_to_driver=False)
+            yield cluster
+            ray.shutdown()
 
 
 @pytest.fixture

@@ -9,40 +9,40 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from engines.ray_clusters import add_node, ray_cluster
 
 pytest.importorskip("ray")
-cluster_utils = pytest.importorskip("ray.cluster_utils")
 
-pytestmark = pytest.mark.integrations
+pytestmark = [pytest.mark.integrations, pytest.mark.timeout(1200)]
 
-SPEC = """\
+COUNT = int(os.environ.get("TOOLC_TEST_CALLS", "800"))
+DRIVERS = int(os.environ.get("TOOLC_TEST_KILLS", "2"))
+"""How many drivers are killed. Three nodes are killed during every other one."""
+
+SPEC = f"""\
 toolc: 1
 name: append
 description: Append one line to a file of the workspace, for the tests of clusters only.
-parameters: {word: {type: string, description: A word}}
+parameters: {{word: {{type: string, description: A word}}}}
 backend:
   python:
     code: |
+      import os
       import time
 
 
       def append(word: str) -> str:
           with open("words.txt", "a") as file:
               file.write(word + "\\n")
-          time.sleep(0.02)
+          time.sleep(0.02 if os.path.exists("all-killed") else {800 / COUNT})
           return word
-sandbox: {workspace: rw, lifetime: fork}
+sandbox: {{workspace: rw, lifetime: fork}}
 """
-COUNT = int(os.environ.get("TOOLC_TEST_CALLS", "800"))
-DRIVERS = int(os.environ.get("TOOLC_TEST_KILLS", "2"))
-"""How many drivers are killed. Three nodes are killed during every other one."""
-
-NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
+"""Until all nodes and drivers are killed, 800 seconds of calls wait, so that there are calls on each node."""
 
 LONGEST_START = 8.0
 """The seconds within which a node or driver is killed at random. Either needs about half of them to start."""
@@ -50,11 +50,8 @@ LONGEST_START = 8.0
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_AUTH_MODE", "disabled")
-        cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=NODE)
+    with ray_cluster() as cluster:
         yield cluster
-        cluster.shutdown()
 
 
 def batch(folder: Path, address: str) -> subprocess.Popen[str]:
@@ -66,8 +63,8 @@ def batch(folder: Path, address: str) -> subprocess.Popen[str]:
 
 
 def is_used(folder: Path, node_id: str, process: subprocess.Popen[str]) -> bool:
-    """Wait until a call has ended on this node. Return False if the batch ends first, or if none does in a minute."""
-    path, deadline = folder / "out.jsonl", time.monotonic() + 60
+    """Wait until a call has ended on this node. Return False if the batch ends first, or after two minutes."""
+    path, deadline = folder / "out.jsonl", time.monotonic() + 120
     while process.poll() is None and time.monotonic() < deadline:
         if path.exists():
             with path.open("rb") as results:
@@ -78,23 +75,13 @@ def is_used(folder: Path, node_id: str, process: subprocess.Popen[str]) -> bool:
     return False
 
 
-def joined(cluster: Any) -> Any:
-    """Add a node. On a busy machine a node can miss Ray's limit of 30 seconds, so try again with another one."""
-    for _ in range(10):
-        with suppress(Exception):  # Ray raises TimeoutError, or a plain Exception while the node itself starts
-            return cluster.add_node(**NODE)
-        for late in {*cluster.worker_nodes}:  # each of the others was removed when it was killed
-            cluster.remove_node(late, allow_graceful=False)
-    pytest.fail("no node starts")
-
-
 def kill_nodes(cluster: Any, folder: Path, process: subprocess.Popen[str], moments: random.Random) -> int:
     """Kill three nodes: after a call has ended there, or earlier. Return how many of them the batch could use."""
     killed = 0
     for number in range(3):
         if process.poll() is not None:
             break
-        node = joined(cluster)
+        node = add_node(cluster)
         if number % 2:
             time.sleep(moments.uniform(0, LONGEST_START))
         else:
@@ -117,6 +104,8 @@ def test_no_call_runs_twice_although_nodes_and_the_driver_die(cluster: Any, tmp_
                 time.sleep(moments.uniform(0, LONGEST_START))
             if turn < DRIVERS:
                 process.send_signal(signal.SIGKILL)
+            else:
+                (tmp_path / "shared" / "all-killed").touch()
             _, err = process.communicate()
     results = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     status = Counter(each["status"] for each in results)

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from cli.command_line import toolc
+from engines.ray_clusters import add_node, ray_cluster
 from engines.waiting_sandboxes import until
 from project.paths import DOCS
 
@@ -31,9 +32,8 @@ from toolc.runtime.cancellation import Cancellation
 from toolc.runtime.sessions.programs import TerminalSize
 
 ray = pytest.importorskip("ray")
-cluster_utils = pytest.importorskip("ray.cluster_utils")
 
-pytestmark = pytest.mark.integrations
+pytestmark = [pytest.mark.integrations, pytest.mark.timeout(600)]
 
 SPEC = """\
 toolc: 1
@@ -42,10 +42,15 @@ tools:
     description: Say one word again, for the tests of a cluster only.
     parameters: {word: {type: string, description: A word}}
     backend: {shell: {script: 'echo "$ARG_word"'}}
+  - name: echo_late
+    description: Say one word again a second later, for the tests of a cluster only.
+    parameters: {word: {type: string, description: A word}}
+    backend: {shell: {script: 'sleep 1; echo "$ARG_word"'}}
   - name: sleep
     description: Sleep for some seconds, for the tests of a cluster only.
     parameters: {seconds: {type: integer, minimum: 0, description: How long}}
     backend: {shell: {script: 'echo started; sleep "$ARG_seconds"'}}
+    sandbox: {limits: {timeout: 600s}}
   - name: count
     description: Count the calls of a session, for the tests of a cluster only.
     parameters: {}
@@ -106,7 +111,6 @@ tools:
 """
 
 
-NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
 CANARY = "canary-7f3a9c51d2"
 """A secret that the nodes have in their environment."""
 
@@ -115,14 +119,12 @@ CANARY = "canary-7f3a9c51d2"
 def cluster() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TOOLC_SECRET_CANARY", CANARY)
-        patch.setenv("RAY_AUTH_MODE", "disabled")
         patch.setenv("RAY_DEDUP_LOGS", "0")
-        cluster = cluster_utils.Cluster(initialize_head=True, head_node_args=NODE)
-        cluster.add_node(**NODE)
-        ray.init(address=cluster.address, log_to_driver=False)
-        yield cluster
-        ray.shutdown()
-        cluster.shutdown()
+        with ray_cluster() as cluster:
+            add_node(cluster)
+            ray.init(address=cluster.address, log_to_driver=False)
+            yield cluster
+            ray.shutdown()
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +167,7 @@ def test_every_form_of_a_call_works(either: Executor) -> None:
 
 def test_a_batch_uses_all_nodes_up_to_their_slots_and_keeps_the_order(executor: RayExecutor) -> None:
     free: list[int] = []
-    calls = [ToolCall(name="echo", arguments={"word": str(number)}) for number in range(40)]
+    calls = [ToolCall(name="echo_late", arguments={"word": str(number)}) for number in range(40)]
     results = executor.run_batch(
         calls, size=40, on_event=lambda _: free.extend(each.report.slots - each.load for each in executor.nodes)
     )
@@ -180,7 +182,7 @@ def test_a_cancelled_call_ends(either: Executor) -> None:
         begun = time.monotonic()
         result = either.run("sleep", {"seconds": 60}, cancellation=cancellation)
     assert (result.error and result.error.kind) == "cancelled"
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < 55
 
 
 def test_the_calls_of_a_session_share_a_sandbox(either: Executor) -> None:
@@ -230,7 +232,7 @@ def test_an_update_gives_all_nodes_other_tools_while_calls_run(
         until(lambda: len(executor.nodes) == 2)
         assert executor.run("count", {}, session="a").text == "1"
         executor.deny("wipe")
-        running = [threads.submit(executor.run, "sleep", {"seconds": 2}) for _ in range(2)]
+        running = [threads.submit(executor.run, "sleep", {"seconds": 10}) for _ in range(2)]
         until(lambda: sum(each.load for each in executor.nodes) == 2)
         updated = executor.with_registry(Registry.load(changed), None)
         assert updated.run("echo", {"word": "hi"}).text == "new hi\n"
@@ -360,7 +362,7 @@ def test_the_programs_of_the_guide(cluster: Any, tmp_path: Path, name: str, prin
         (tmp_path / path).write_text(text)
     environment = {**os.environ, "RAY_ADDRESS": cluster.address, "RAY_DATA_DISABLE_PROGRESS_BARS": "1"}
     done = subprocess.run(
-        [sys.executable, name], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=180, check=False
+        [sys.executable, name], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=500, check=False
     )
     assert (done.stdout.strip().split("\n")[-1], done.stderr * done.returncode) == (printed, "")
 
@@ -378,7 +380,7 @@ def test_an_open_sandbox_stays_on_its_node(executor: RayExecutor, cluster: objec
             threading.Timer(1, cancellation.cancel).start()
             begun = time.monotonic()
             sandbox.exec(["sleep", "60"], cancellation=cancellation)
-        assert time.monotonic() - begun < 20
+        assert time.monotonic() - begun < 55
     with pytest.raises(UsageError, match="the sandbox is closed"):
         sandbox.read_file("a.txt")
     with executor.sandbox("echo") as reviewed:
@@ -444,18 +446,28 @@ def test_the_client_of_ray_is_refused(registry: Registry) -> None:
 
 
 def test_a_node_that_joins_is_used_and_one_that_dies_is_named(cluster: Any, executor: RayExecutor) -> None:
-    node = cluster.add_node(**NODE)
+    node = add_node(cluster)
     until(lambda: len(executor.nodes) == 3)
     (joined,) = (each for each in executor.nodes if each.id == node.node_id)
-    with ThreadPoolExecutor(6) as threads:
-        calls = [threads.submit(executor.run, "sleep", {"seconds": 8}) for _ in range(6)]
-        until(lambda: joined.load > 0)
+    started: list[Event] = []
+
+    def note(event: Event) -> None:
+        if isinstance(event, ToolUpdate):
+            started.append(event)
+
+    with ThreadPoolExecutor(6) as threads, Cancellation() as cancellation:
+        calls = [
+            threads.submit(executor.run, "sleep", {"seconds": 600}, on_event=note, cancellation=cancellation)
+            for _ in range(6)
+        ]
+        until(lambda: len(started) == 6)
+        assert joined.load > 0
         sessions = {executor.run("count", {}, session=str(each)).details["node"]: str(each) for each in range(9)}
-        time.sleep(1)
         cluster.remove_node(node, allow_graceful=False)
+        until(lambda: any(each.done() for each in calls) and len(executor.nodes) == 2)
+        cancellation.cancel()
     died = [error for each in calls if isinstance(error := each.exception(), InfrastructureError)]
     assert 1 <= len(died) < 6
     assert all(f"the node {joined.name} died while it ran a call of sleep" in str(each) for each in died)
-    until(lambda: len(executor.nodes) == 2)
     assert executor.run("echo", {"word": "hi"}).text == "hi\n"
     assert {executor.run("count", {}, session=each).text for each in sessions.values()} <= {"1", "2"}
