@@ -14,6 +14,7 @@ import click
 from toolc.cli.common import duration, note
 from toolc.dataclass import dataclass, replace
 from toolc.model.errors import UsageError
+from toolc.model.text import count_noun
 
 if TYPE_CHECKING:
     from toolc.serve.http.settings import ConfirmMode, HttpSettings
@@ -142,7 +143,7 @@ def print_start(settings: HttpSettings, tools: int, link: str) -> None:
     # Without a header, a client learns of the issuers, and its user signs in.
     header = {"Authorization": "Bearer TOKEN"} if needs_token and not settings.issuers else {}
     entry = {"type": "http", "url": f"{settings.url}/mcp", **({"headers": header} if header else {})}
-    note(f"serving {tools} tools; Ctrl-C ends the server")
+    note(f"serving {count_noun(tools, 'tool')}; Ctrl-C ends the server")
     if settings.host in {"0.0.0.0", "::"} and not settings.hosts:  # noqa: S104  compares, and does not listen
         note("other machines need a name for this server; allow it with: --allowed-host NAME:PORT")
     note(f"URL:    {settings.url}/mcp")

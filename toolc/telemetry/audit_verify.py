@@ -22,7 +22,7 @@ from toolc.telemetry.audit_chain import (
 )
 
 MAX_PROBLEMS: Final = 20
-"""The maximum number of problems of a chain that are listed."""
+"""The maximum number of problems of a chain that are listed. The rest are counted."""
 
 MAC_CHARACTERS: Final = 32
 """How many characters of a MAC are in a checkpoint. They are 128 bits, which cannot be guessed."""
@@ -105,7 +105,8 @@ def _verified(folder: Path, seal: Seal, positions: Sequence[Position]) -> ChainR
     report.unfinished = [each for each in running_calls(folder, seal) if not (last and is_line_of(last, each))]
     for each in known:
         _check_known(report, each.number, each.mac, seen.get(each.number))
-    del report.problems[MAX_PROBLEMS:]
+    if more := report.problems[MAX_PROBLEMS:]:
+        report.problems[MAX_PROBLEMS:] = [f"and {count_noun(len(more), 'more problem')}"]
     return report
 
 

@@ -248,6 +248,11 @@ class TestChanges:
         path.write_text(a + b + b + c + d)
         assert "it does not follow" in problems(files)
 
+    def test_problems_that_are_not_listed_are_counted(self, files: AuditFiles, path: Path) -> None:
+        path.write_text(path.read_text() + "{}\n" * 25)
+        (report,) = verified(files)
+        assert (len(report.problems), report.problems[-1]) == (21, "and 5 more problems")
+
     def test_lines_of_another_chain_are_found(self, files: AuditFiles, path: Path) -> None:
         other = files.log / "1"
         (other / "running").mkdir(parents=True)

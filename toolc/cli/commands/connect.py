@@ -128,7 +128,7 @@ def _absolute(context: click.Context) -> Iterator[str]:
         if context.get_parameter_source(param.name or "") is not ParameterSource.COMMANDLINE:
             continue
         option, value = param.opts[0], context.params[param.name or ""]
-        if param.name in {"plugins", *HttpOptions.__slots__}:
+        if param.name in {"plugins", *HttpOptions.__slots__} and (option, value) != ("--confirm", "refuse"):
             raise UsageError(f"{option} cannot be used for a server that an MCP client starts; remove it")
         if param.name == "locked":  # searches the current folder, which will be another one
             option, value = "--lock", nearest_lock()

@@ -169,10 +169,11 @@ def test_the_client_gets_absolute_paths_and_the_options_of_serve(project: Path) 
 
 def test_flags_and_times_are_written_as_serve_reads_them(project: Path) -> None:
     options = ["--search", "--direct", "count_words", "--task-threshold", "1m", "--workspace", "."]
+    options += ["--confirm", "refuse"]  # the only option for HTTP that a server over stdio follows too
     printed = toolc("connect", "cursor", "specs", *options).stdout
     assert json.loads(printed)["mcpServers"]["toolc"]["args"] == [
         "serve", f"{project}/specs", "--workspace", str(project), "--search", "--direct", "count_words",
-        "--task-threshold", "60.0s",
+        "--task-threshold", "60.0s", "--confirm", "refuse",
     ]  # fmt: skip
 
 
@@ -250,6 +251,7 @@ def test_a_folder_and_bytes_that_are_not_text_are_refused(project: Path) -> None
         (["missing.yaml"], "missing.yaml"),
         (["specs", "--nonsense"], "--nonsense"),
         (["specs", "--drain", "3s"], "--drain cannot be used for a server that an MCP client starts"),
+        (["specs", "--confirm", "api"], "--confirm cannot be used for a server that an MCP client starts"),
         (["specs", "--plugin", "x"], "--plugin cannot be used for a server that an MCP client starts"),
         (["specs", "--locked"], "--locked: there is no toolc.lock here"),
         (["specs", "--workspace", "/"], "/"),
