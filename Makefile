@@ -79,7 +79,8 @@ bench: .venv/.test $(INTEGRATIONS)/.ready  ## Measure speed against other tools 
 mutants: .venv/.test  ## Make 300 small mistakes in the source, one at a time; at least 95 % must fail a test of their package
 	@$(BIN)/python tests/mutants/run_mutants.py $(ARGS)
 
-soak: .venv/.test $(INTEGRATIONS)/.ready  ## Make CALLS (10000) calls of each kind, kill at every step TIMES (50) times, then at random for MINUTES (60); LOG=FILE resumes
+soak: .venv/.test $(INTEGRATIONS)/.ready  ## Try new random examples, make CALLS (10000) calls of each kind, kill at every step TIMES (50) times, then at random for MINUTES (60); LOG=FILE resumes
+	@.ci/without-engines $(BIN)/python $(PYTEST) -m hypothesis --hypothesis-profile random tests/unit $(PYTEST_ARGS)
 	@PYTHONPATH=tests/support .ci/with-engines $(BIN)/python tests/soak/soak.py $(if $(LOG),--log $(LOG)) --calls $(or $(CALLS),10000) --times $(or $(TIMES),50) --minutes $(or $(MINUTES),60)
 	@TOOLC_TEST_DOCUMENTS=1000 .ci/with-engines $(INTEGRATIONS)/bin/python -m pytest tests/integration/slow/test_openapi_documents.py --timeout 3600 $(PYTEST_ARGS)
 	@TOOLC_TEST_CALLS=$$((2 * $(or $(CALLS),10000))) TOOLC_TEST_KILLS=$(or $(TIMES),50) .ci/with-engines $(INTEGRATIONS)/bin/python -m pytest tests/integration/slow/cluster/test_killed_nodes.py --timeout 36000 $(PYTEST_ARGS)

@@ -317,6 +317,10 @@ class _Repair:
             self._fold("property_name", place, "required")
         if added := [name for name in missing if name not in refused]:
             self._report("undeclared", place.at("required"))
+            if "unevaluatedProperties" in schema:
+                where = place.at("unevaluatedProperties")
+                self._report("undeclared", where, "unevaluatedProperties does not apply to it", "changed")
+                self.widened += 1
             schema["properties"] = declared | {name: others if isinstance(others, dict) else {} for name in added}
 
     def _empty_text(self, schema: JsonObject, place: _Place, folded: JsonObject) -> None:
