@@ -23,8 +23,8 @@ from toolc.sandbox.host import mount_helper
 from toolc.sandbox.interface import Engine
 from toolc.sandbox.selection import select
 
-# Shared machines stall, so a slow example is not a failure. Every run has the same examples, so that a change fails only
-# because of itself. `make soak` tries others, with the profile "random".
+# Shared machines stall, so a slow example is not a failure. Every run has the same examples, so that a change fails
+# only because of itself. `make soak` tries others, with the profile "random".
 settings.register_profile("random", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("toolc", settings.get_profile("random"), derandomize=True)
 settings.load_profile("toolc")
