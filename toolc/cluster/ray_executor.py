@@ -134,8 +134,9 @@ class RayExecutor(Executor):
 
     def end_session(self, session: str) -> None:
         """Close the sandboxes of the calls with this ``session`` on the node that has them."""
-        if node := self._nodes.end_session(session):
-            node.actor.end_session.remote(session)
+        with suppress(NodeDiedError):
+            if node := self._nodes.end_session(session):
+                asked(node, "end_session", session)  # waits, because Ray may run a later call before it
 
     def deny(self, *names: str, tags: Iterable[str] = ()) -> None:
         """Like ``Executor.deny``, on the driver and all nodes."""
