@@ -196,12 +196,9 @@ def _sent(
 @contextmanager
 def _cancelling(node: Node, key: str, cancellation: Cancellation) -> Iterator[Callable[[], None]]:
     """Yield a function that forwards the cancellation of a call. An exception in the driver also cancels the call."""
-    is_cancelled = False
 
     def check() -> None:
-        nonlocal is_cancelled
-        if cancellation.is_cancelled and not is_cancelled:
-            is_cancelled = True
+        if cancellation.is_cancelled:  # each time, because Ray may run this request before the call
             node.actor.cancel.remote(key)
 
     try:
