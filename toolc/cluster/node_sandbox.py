@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from secrets import token_hex
 from typing import Any
 
 from toolc.client.sandbox import MAX_FILE_BYTES, ExecResult, FileEntry, Sandbox
-from toolc.cluster.messages import CLOSED, Failed
+from toolc.cluster.messages import Failed
 from toolc.cluster.placement import Node
 from toolc.cluster.ray_calls import NodeDiedError, asked, output_of, used
 from toolc.model.errors import InfrastructureError
@@ -26,7 +26,6 @@ class NodeSandbox(Sandbox):
         self._key = key
         self._details = details | {"node": node.name}
         self._programs: list[str] = []
-        self._is_closed = False
 
     @property
     def details(self) -> JsonObject:
@@ -50,7 +49,6 @@ class NodeSandbox(Sandbox):
         if on_output is None:
             result: ExecResult = self._use("exec", cancellation, argv, **options)
         else:
-            self._check()
             result = _followed(self._node, (self._key, "exec", (argv,), options), on_output, cancellation)
         return result
 
@@ -83,7 +81,6 @@ class NodeSandbox(Sandbox):
         terminal: TerminalSize | None = None,
     ) -> Program:
         """Like ``Sandbox.start``."""
-        self._check()
         key = token_hex(8)
         _asked(self._node, "start_program", key, self._key, argv, {"cwd": cwd, "env": env, "terminal": terminal})
         self._programs.append(key)
@@ -91,15 +88,10 @@ class NodeSandbox(Sandbox):
 
     def close(self) -> None:
         """End the sandbox."""
-        self._is_closed = True
-        self._node.actor.end_sandbox.remote(self._key, self._programs)
-
-    def _check(self) -> None:
-        if self._is_closed:  # the node may run a later request before it ends the sandbox
-            raise CLOSED.error()
+        with suppress(NodeDiedError):
+            asked(self._node, "end_sandbox", self._key, self._programs)  # waits, as in RayExecutor.end_session
 
     def _use(self, method: str, cancellation: Cancellation | None, *arguments: object, **options: object) -> Any:
-        self._check()
         with Cancellation() as own, _naming(self._node):
             request = self._key, method, arguments, options
             return _value(used(self._node, token_hex(8), request, cancellation or own))

@@ -112,7 +112,7 @@ class TestLines:
             executor.run("fetch", {"url": CANARY, "retries": 1})
             executor.run("fetch", {CANARY: CANARY, "url": [CANARY]})
             executor.run("fetch", json.dumps({"url": CANARY}))  # type: ignore[arg-type]
-            executor.run("fetch", {"url": (CANARY,)})  # type: ignore[dict-item]
+            executor.run("fetch", {"url": cast("JsonValue", (CANARY,))})
             executor.run("wipe", {"path": "x"}, confirm=lambda _: Deny(CANARY))
         assert settings.folder
         written = "".join(path.read_text() for path in settings.folder.rglob("*.jsonl"))

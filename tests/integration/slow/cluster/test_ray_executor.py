@@ -11,9 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,9 +22,6 @@ from project.paths import DOCS
 
 from toolc.client.executor import Executor
 from toolc.client.registry import Registry
-from toolc.cluster.messages import NodeReport
-from toolc.cluster.node_sandbox import NodeSandbox
-from toolc.cluster.placement import Node
 from toolc.cluster.ray_executor import RayExecutor
 from toolc.compiler.project.policy import read_policy
 from toolc.model.call import Allow, Proposal, ToolCall
@@ -426,19 +421,6 @@ def test_programs_of_an_open_sandbox_run_while_others_do(executor: RayExecutor) 
             sandbox.exec(["true"], cwd="/missing", on_output=refuse)
     with pytest.raises(UsageError, match="the sandbox is closed"):
         sandbox.start(["true"])
-
-
-def test_a_closed_sandbox_sends_no_request_to_its_node() -> None:
-    actor = SimpleNamespace(end_sandbox=SimpleNamespace(remote=lambda *_: None))
-    sandbox = NodeSandbox(Node("a", "a", actor, NodeReport()), "key", {})
-    sandbox.close()
-    requests = (
-        partial(sandbox.start, ["true"]), partial(sandbox.exec, ["true"]), partial(sandbox.read_file, "a"),
-        partial(sandbox.exec, ["true"], on_output=lambda *_: None),
-    )  # fmt: skip
-    for request in requests:
-        with pytest.raises(UsageError, match="the sandbox is closed"):
-            request()
 
 
 def test_a_batch_and_a_report_from_the_command_line(cluster: Any, tmp_path: Path) -> None:
